@@ -4,7 +4,7 @@
 SEEDS ?= 5000
 
 .DEFAULT_GOAL := menu
-.PHONY: certify certify-build soak menu demo demo-ops demo-ingest test check docs ui sim torture torture-ingest bench bench-ops bench-ingest bench-queues bench-aged bench-serve bench-closing bench-analytics bench-analytics-live torture-analytics quick nextest python-env promtool chromium axe ui-dev screenshots bench-ui
+.PHONY: certify certify-build soak menu demo demo-ops demo-ingest test check docs ui sim torture torture-ingest bench bench-ops bench-ingest bench-queues bench-aged bench-serve bench-closing bench-analytics bench-analytics-live bench-results torture-analytics quick nextest python-env promtool chromium axe ui-dev screenshots bench-ui
 
 menu:
 	@echo "make demo          run two evaluations against a bundled mock model; no API key needed"
@@ -27,6 +27,7 @@ menu:
 	@echo "make bench-closing close a run of five million rows while another run goes on"
 	@echo "make bench-ui      measure the results of an experiment in Chromium at 10k and 100k rows; writes docs/benchmarks.md"
 	@echo "make bench-analytics  ask ClickHouse and SQLite the same questions over 10 million cells; writes docs/benchmarks.md"
+	@echo "make bench-results  ask result tables of 1,000,000 rows on SQLite, PostgreSQL and MariaDB; writes docs/benchmarks.md"
 	@echo "make bench-analytics-live  measure how far ClickHouse is behind runs, and their rate while it is killed 20 times"
 	@echo "make bench-ops     measure bulk operations per second against a local service"
 	@echo "make bench-ingest  compare records per second and memory with dlt (PyPI) on the same source; writes docs/benchmarks.md"
@@ -127,6 +128,10 @@ bench-aged:
 bench-analytics:
 	cargo build --locked -p windrow
 	benches/analytics/run.py
+
+bench-results:
+	cargo build --locked --release -p windrow
+	scripts/services run benches/results/run.py
 
 bench-analytics-live:
 	cargo build --locked --release -p windrow

@@ -91,8 +91,8 @@ pub struct TrendView {
     pub job: String,
     /// Finished runs, oldest first.
     pub runs: Vec<TrendRun>,
-    /// `NAME.mean` and `NAME.pass_rate` of every evaluator, with trials also `NAME.pass@K` and `NAME.pass^K` of the lowest
-    /// and highest K; `errors`, `latency.p50`, `latency.p90`, `latency.p99`, `cost`, `tokens`; the first with
+    /// `NAME.mean` and `NAME.pass_rate` of every evaluator, with trials also `NAME.pass@K` and `NAME.pass^K` of the
+    /// lowest and highest K; `errors`, `latency.p50`, `latency.p90`, `latency.p99`, `cost`, `tokens`; the first with
     /// `VARIANT.` before them for every variant. By name only: `NAME.corrected.mean`, `NAME.corrected.pass_rate`.
     pub metrics: Vec<Trend>,
 }

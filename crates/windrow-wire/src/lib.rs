@@ -86,7 +86,7 @@ pub use task::{EvalTask, EvalTaskItem, EvalTaskItemList, EvalTaskList};
 pub use time::Timestamp;
 pub use view::{
     BaselineName, BaselineRow, ColumnView, FieldList, FieldView, RebuiltTable, ResultView, RowDifference, TableLabel,
-    TablePage, TableRow, TableScore, VariantView, ViewRequest,
+    TablePage, TableRow, TableScore, TextPage, VariantView, ViewRequest,
 };
 pub use webhook::{DeliveryList, DeliveryView, NewWebhook, RotateSecret, TryView, Webhook, WebhookList, WebhookSecret};
 

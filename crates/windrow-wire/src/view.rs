@@ -241,6 +241,21 @@ pub struct BaselineRow {
     pub change: BTreeMap<String, String>,
 }
 
+/// A chunk of a text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TextPage {
+    pub item: String,
+    /// In the query language.
+    pub name: String,
+    /// Bytes before the chunk.
+    pub offset: i64,
+    /// Bytes of the whole text.
+    pub total: i64,
+    pub text: String,
+    /// The offset of the next chunk; null at the end.
+    pub next: Option<i64>,
+}
+
 /// A name of the query language.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FieldView {

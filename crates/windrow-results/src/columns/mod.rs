@@ -6,6 +6,7 @@
 mod arrays;
 mod at;
 mod bytes;
+mod compare;
 mod facets;
 mod numbers;
 mod order;

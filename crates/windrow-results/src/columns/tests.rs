@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
+use windrow_model::compare::{Comparison as Compared, Finding, Pairing, Side};
+use windrow_model::step::{Verdict, is_own_column};
 
 use super::*;
 use crate::query::{Grouping, Kind, Name, Seen, Sort};
@@ -80,6 +82,27 @@ fn check(
     same(&grid.groups(&slots, &grouping, pairs).unwrap(), &summary::groups(&seen, &grouping), &what);
 }
 
+/// The findings in the order in which a store reads them.
+fn plain_comparison(sides: [(&Table, Option<&str>); 2]) -> Compared {
+    let mut found = Vec::new();
+    for (side, (table, variant)) in [Side::Before, Side::After].into_iter().zip(sides) {
+        for row in table.rows().iter().filter(|row| variant.is_none() || row.variant.as_deref() == variant) {
+            for score in row.scores.iter().filter(|score| is_own_column(&score.name)) {
+                found.push((side, row, score));
+            }
+        }
+    }
+    found.retain(|(.., score)| matches!(score.verdict, Verdict::Pass | Verdict::Fail));
+    found.sort_by_key(|(side, row, score)| (score.name.clone(), row.key, *side as u8, row.item, score.turn));
+    let mut pairing = Pairing::new(3);
+    for (side, row, score) in found {
+        let (evaluator, item, variant) = (score.name.as_str(), row.item, row.variant.as_deref());
+        let (row, ordinal, verdict, value) = (row.key, row.ordinal, score.verdict, score.value);
+        pairing.add(Finding { evaluator, row, side, item, variant, ordinal, verdict, value });
+    }
+    pairing.finish()
+}
+
 /// A table that was saved and opened again has the same rows, and goes on as if it had not been.
 fn again_from_bytes(grid: &Grid, changes: &[(usize, u64)]) {
     let kept: Arc<dyn Shelf> = Arc::<InMemory>::default();
@@ -117,6 +140,8 @@ proptest! {
         prop_assert_eq!(&rows, table.rows());
         again_from_bytes(&grid, &changes);
         let (before, plain_before) = tables(&others, &[], batch, shuffled);
+        let compared = grid.compare(&before, [variant, None], 3);
+        same(&compared, &plain_comparison([(&plain_before, variant), (&table, None)]), "comparison");
         let pairs = Pairs::new(&grid, before, variant);
         let baseline = Baseline::new(plain_before, variant);
         for question in &questions {

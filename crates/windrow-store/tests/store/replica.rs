@@ -8,7 +8,7 @@ use windrow_model::store::{ItemFilter, JobFilter, Store};
 use windrow_model::{ItemId, JobId};
 use windrow_results::columns::{InMemory, Shelf};
 use windrow_results::table::Table;
-use windrow_results::{Condition, Grid, ResultRow, Sort};
+use windrow_results::{Condition, Grid, Kind, Name, ResultRow, Seen, Sort, Value};
 
 const CONDITIONS: &[&str] = &[
     "outcome = running or outcome = queued",
@@ -20,6 +20,9 @@ const CONDITIONS: &[&str] = &[
     "flaky = true",
 ];
 const SORTS: &[&str] = &["-latency_ms", "outcome,-row", "-score.exact,output,tries", "output"];
+
+/// Random ones, per table and check.
+const QUESTIONS: usize = 8;
 
 #[derive(Default)]
 pub struct Replica {
@@ -82,6 +85,7 @@ impl Replica {
                 "rows of {job}, {when}: by changes on the left"
             );
             check_questions(&known.table, &plain, when);
+            check_random_questions(&known.table, &plain, when);
         }
     }
 
@@ -108,6 +112,76 @@ fn check_questions(table: &Grid, plain: &Table, when: &str) {
         let expected: Vec<ItemId> = places.iter().map(|place| plain.rows()[*place as usize].item).collect();
         assert_eq!(found, expected, "{text}, {when}: columns on the left");
     }
+}
+
+/// Random questions in the language that people write, over every name and operator of the job.
+fn check_random_questions(table: &Grid, plain: &Table, when: &str) {
+    let seed =
+        when.bytes().fold(plain.rows().len() as u64, |seed, byte| seed.wrapping_mul(31).wrapping_add(u64::from(byte)));
+    let mut random = fastrand::Rng::with_seed(seed);
+    let names: Vec<Name> = plain
+        .names()
+        .all()
+        .into_iter()
+        .filter(|name| Name::parse(&name.to_string(), plain.names()).is_ok_and(|found| found == *name))
+        .collect();
+    for _ in 0..if plain.rows().is_empty() { 0 } else { QUESTIONS } {
+        let text = question(&names, plain.rows(), &mut random, 2);
+        let key = |random: &mut fastrand::Rng| {
+            format!("{}{}", if random.bool() { "-" } else { "" }, random.choice(&names).unwrap())
+        };
+        let order = [key(&mut random), key(&mut random)].join(",");
+        let condition = Condition::parse(&text, plain.names()).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let order = Sort::parse(&order, plain.names()).unwrap_or_else(|error| panic!("{order}: {error}"));
+        let slots = table.select(None, Some(&condition), &order).unwrap();
+        let found: Vec<ItemId> = slots.iter().map(|slot| table.item(*slot)).collect();
+        let places = plain.select(None, Some(&condition), &order);
+        let expected: Vec<ItemId> = places.iter().map(|place| plain.rows()[*place as usize].item).collect();
+        assert_eq!(found, expected, "{text} by {order:?}, {when}: columns on the left");
+    }
+}
+
+fn question(names: &[Name], rows: &[ResultRow], random: &mut fastrand::Rng, depth: u32) -> String {
+    if depth == 0 || random.u8(..3) == 0 {
+        return test(random.choice(names).unwrap(), rows, random);
+    }
+    let mut part = || question(names, rows, random, depth - 1);
+    match (part(), part()) {
+        (a, b) if a.len() % 3 == 0 => format!("({a} and {b})"),
+        (a, b) if a.len() % 3 == 1 => format!("({a} or {b})"),
+        (a, b) => format!("(not {a} and {b})"),
+    }
+}
+
+fn test(name: &Name, rows: &[ResultRow], random: &mut fastrand::Rng) -> String {
+    let row = random.choice(rows).unwrap();
+    let value = Seen { row, baseline: None }.value(name);
+    let is_number = matches!(name.kind(), Kind::Number | Kind::Time);
+    let words = name.words();
+    let operand = match (&value, &words) {
+        (Value::Number(number), _) => (number + f64::from(random.u8(..2))).to_string(),
+        (Value::Null, None) if is_number => "0.5".to_owned(),
+        (Value::Null, None) => quoted("größe"),
+        (Value::Null, Some(words)) => quoted(random.choice(words).unwrap()),
+        (value, _) => quoted(&value.text()),
+    };
+    let part: String = value.text().chars().skip(random.usize(..3)).take(3).collect();
+    let known = match random.u8(..7) {
+        0 => return format!("{name} is null"),
+        1 => return format!("{name} is not null"),
+        2 => return format!("{name} contains {}", quoted(&part)),
+        3 => return format!("{name} not contains {}", quoted(&part)),
+        4 => return format!("{name} matches {}", quoted(random.choice(["^.", "[0-9]$", "(?i)GRÖ", "^$"]).unwrap())),
+        5 => format!("{name}{} in ({operand}, {operand})", if random.bool() { " not" } else { "" }),
+        _ if is_number => format!("{name} {} {operand}", random.choice(["=", "!=", "<", "<=", ">", ">="]).unwrap()),
+        _ => format!("{name} {} {operand}", random.choice(["=", "!="]).unwrap()),
+    };
+    // The variants of a job are a closed list, which a row without a variant is not in.
+    if *name == Name::Variant && value.is_null() { format!("{name} is null") } else { known }
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 async fn jobs(store: &dyn Store) -> Vec<JobId> {

@@ -2,20 +2,45 @@
 //! and reports (E16).
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, PoisonError};
 
 use windrow_model::aggregate::ScoreSummary;
 use windrow_model::compare::{self, Comparison, Flip};
 use windrow_model::record::{ItemDetail, Job, Run};
 use windrow_model::store::RunPart;
-use windrow_model::{ItemId, suggest};
+use windrow_model::{ItemId, RunId, suggest};
 use windrow_results::ResultRow;
 use windrow_wire::{ChangedOutput, ComparedSide, ComparisonView, SideChange, SideMetric};
 
 use crate::app::actor::Actor;
-use crate::app::{App, definition, lookup, results};
+use crate::app::{App, definition, lookup, results, views};
 use crate::error::{Code, Error, Result};
 
 const SIDES: std::ops::RangeInclusive<usize> = 2..=10;
+
+/// Comparisons that are kept, the newest last.
+const KEPT: usize = 32;
+
+/// What was compared, and what was found. A result that changes since makes it another question.
+#[derive(Default)]
+pub struct Known(Mutex<Vec<(Asked, Comparison)>>);
+
+type Asked = ([(RunId, Option<String>, i64); 2], usize);
+
+impl Known {
+    fn find(&self, asked: &Asked) -> Option<Comparison> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.iter().find(|known| known.0 == *asked).map(|known| known.1.clone())
+    }
+
+    fn keep(&self, asked: Asked, found: Comparison) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|known| known.0 != asked);
+        kept.push((asked, found));
+        let over = kept.len().saturating_sub(KEPT);
+        kept.drain(..over);
+    }
+}
 
 struct Side {
     job: Job,
@@ -46,7 +71,7 @@ pub async fn compare(app: &App, actor: &Actor, names: &[String], rows: usize) ->
     }
     let mut found: Vec<Comparison> = Vec::new();
     for other in &sides[1..] {
-        found.push(app.store.compare(sides[0].part(), other.part(), rows).await?);
+        found.push(paired(app, &sides[0], other, rows).await?);
     }
     compare::adjust(found.iter_mut());
     let mut changes = Vec::new();
@@ -60,6 +85,24 @@ pub async fn compare(app: &App, actor: &Actor, names: &[String], rows: usize) ->
         views.push(view(app, side).await?);
     }
     Ok(ComparisonView { sides: views, changes })
+}
+
+/// Two sides row by row; computed once for results that do not change.
+async fn paired(app: &App, before: &Side, after: &Side, rows: usize) -> Result<Comparison> {
+    let newest =
+        [app.store.newest_result_change(before.job.id).await?, app.store.newest_result_change(after.job.id).await?];
+    let side = |side: &Side, newest| (side.run.id, side.variant.clone(), newest);
+    let asked = ([side(before, newest[0]), side(after, newest[1])], rows);
+    if let Some(known) = app.comparisons.find(&asked) {
+        return Ok(known);
+    }
+    let [old, new] = [before, after].map(|side| (&side.job, side.run.no, side.variant.clone()));
+    let found = match views::compare(app, old, new, rows).await? {
+        Some(found) => found,
+        None => app.store.compare(before.part(), after.part(), rows).await?,
+    };
+    app.comparisons.keep(asked, found.clone());
+    Ok(found)
 }
 
 /// `JOB`, `JOB#RUN`, either with `@VARIANT`, or the id of a run.

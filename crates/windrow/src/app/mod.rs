@@ -42,6 +42,7 @@ pub mod secrets;
 pub mod submit;
 pub mod target_lists;
 pub mod tasks;
+pub mod texts;
 pub mod trends;
 pub mod usage;
 pub mod views;
@@ -110,6 +111,7 @@ pub struct App {
     batch_latency: Arc<Recent<RunId, Option<StepLatency>>>,
     rejected: Arc<Rejected>,
     views: Arc<views::Views>,
+    comparisons: Arc<comparison::Known>,
     /// Where a server writes its backups; `backups` in the data directory unless given.
     backup_dir: Option<PathBuf>,
     /// Of the server's engine; `None` in a command.
@@ -193,6 +195,7 @@ impl App {
             batch_latency: Arc::default(),
             rejected: Arc::default(),
             views: Arc::default(),
+            comparisons: Arc::default(),
             backup_dir: None,
             lease: None,
         };

@@ -219,8 +219,8 @@ pub fn change_rows(comparison: &Comparison) -> (Vec<&'static str>, Vec<Vec<Strin
     (headings, comparison.evaluators.iter().map(row).collect())
 }
 
-/// What the table does not say about an evaluator: which test, how small a difference could be seen, and where interval and
-/// test differ.
+/// What the table does not say about an evaluator: which test, how small a difference could be seen, and where interval
+/// and test differ.
 pub fn evidence(name: &str, found: &Difference) -> Option<String> {
     let mean = found.mean?;
     let excludes_0 = mean.interval.is_some_and(|interval| interval.low > 0.0 || interval.high < 0.0);

@@ -375,7 +375,7 @@ fn a_task_fills_one_column_and_the_next_task_reads_its_cells() {
 }
 
 /// An example of the repository, with its model at another address.
-fn example(place: &Place, name: &str, url: &str) {
+pub fn example(place: &Place, name: &str, url: &str) {
     let folder = format!("{}/../../examples/{name}", env!("CARGO_MANIFEST_DIR"));
     for file in std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()) {
         let text = std::fs::read_to_string(&file).unwrap();

@@ -101,6 +101,39 @@ fn a_server_streams_the_same_file_also_of_a_running_job() {
     server.get("/api/v1/jobs/half/export?where=outcome%20=%20fial").with_status(422);
 }
 
+/// 2.7 MB, and no chunk splits a character.
+#[test]
+fn a_large_text_is_read_in_chunks() {
+    let place = Place::empty();
+    let text = "größe 😀 ".repeat(200_000);
+    place.write("rows.jsonl", &(json!({ "n": 1, "said": text, "answer": "ok" }).to_string() + "\n"));
+    let job = "kind: experiment\nname: large\ndataset: rows.jsonl\ntarget: { recorded: { field: said } }\nevaluators:\n  \
+               - exact: { expect: ok }\n";
+    place.write("job.yaml", job);
+    place.windrow(&["run", "job.yaml", "--quiet"]).ended_with(0);
+    let found = place.windrow(&["results", "large", "--json"]).ended_with(0).json();
+    let texts = format!("/api/v1/items/{}/texts", found["rows"][0]["item"].as_str().unwrap());
+    let server = Served::start(&place, &[]);
+    for (name, limit) in [("output", 1 << 20), ("field.said", 700_001)] {
+        let (mut whole, mut next, mut chunks) = (String::new(), Some(0), 0);
+        while let Some(offset) = next {
+            let page = server.get(&format!("{texts}/{name}?offset={offset}&limit={limit}")).with_status(200).json();
+            let chunk = page["text"].as_str().unwrap();
+            assert!(chunk.len() <= limit && chunk.len() + 4 > limit || page["next"].is_null(), "{}", chunk.len());
+            assert_eq!((&page["total"], page["offset"].as_i64()), (&text.len().into(), Some(offset)));
+            whole += chunk;
+            (next, chunks) = (page["next"].as_i64(), chunks + 1);
+        }
+        assert!(whole == text && chunks == text.len().div_ceil(limit), "{name}: {chunks} chunks");
+    }
+    let missing = server.get(&format!("{texts}/outptu")).with_status(422).json();
+    assert!(missing.to_string().contains("did you mean `output`?"), "{missing}");
+    server.get(&format!("{texts}/latency_ms")).with_status(422);
+    server.get(&format!("{texts}/message")).with_status(404);
+    let end = server.get(&format!("{texts}/output?offset=99999999")).with_status(200).json();
+    assert_eq!((&end["text"], &end["next"]), (&"".into(), &Value::Null));
+}
+
 #[test]
 fn attempts_are_rows_of_their_own() {
     let endpoint = Endpoint::open();

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::client::Served;
 use crate::endpoint::Endpoint;
-use crate::place::Place;
+use crate::place::{Place, wait_until};
 
 /// 12 rows of two languages; every fourth answer is wrong.
 fn finished(endpoint: &Endpoint) -> Place {
@@ -131,10 +131,61 @@ fn a_server_gives_the_same_view_in_pages() {
     };
     let pages: Vec<i64> = [0, 4, 8].iter().flat_map(|offset| rows_of(&page(*offset))).collect();
     assert_eq!(pages, (3..=12).rev().collect::<Vec<_>>());
-    server.get(&format!("{views}/gone/rows")).with_status(410);
+    let gone = server.get(&format!("{views}/gone/rows")).with_status(410).json();
+    assert!(gone.to_string().contains("has expired, or another node made it"), "{gone}");
     let wrong = server.post_json(views, &json!({"where": "outcome = fial"})).with_status(422).json();
     assert_eq!((&wrong["code"], &wrong["at"]), (&"invalid_query".into(), &json!({"from": 10, "to": 14})));
     let fields = server.get("/api/v1/jobs/counted/fields").with_status(200).json();
     let lang = fields["fields"].as_array().unwrap().iter().find(|field| field["name"] == "field.lang").unwrap();
     assert_eq!(lang["values"].as_array().unwrap().len(), 2);
+}
+
+/// Pages are of the rows as they were when the view was made.
+#[test]
+fn pages_neither_repeat_nor_skip_a_row_while_a_run_writes() {
+    let endpoint = Endpoint::gated(30);
+    let place = Place::empty();
+    let server = Served::start(&place, &[]);
+    server.submit(&place.served_job("half", &endpoint, 60, 10)).with_status(201);
+    wait_until("half of the rows", || endpoint.answered() >= 30);
+    let views = "/api/v1/jobs/half/views";
+    let view = server.post_json(views, &json!({"sort": "outcome,-latency_ms"})).with_status(200).json();
+    let id = view["view"].as_str().unwrap();
+    let mut rows = Vec::new();
+    for offset in (0..60).step_by(7) {
+        match offset {
+            21 => endpoint.open_gate(),
+            42 => server.wait_for_state("half", "completed"),
+            _ => {}
+        }
+        let page = server.get(&format!("{views}/{id}/rows?offset={offset}&limit=7")).with_status(200).json();
+        assert_eq!(page["total"], 60);
+        rows.extend(rows_of(&page));
+    }
+    rows.sort_unstable();
+    assert_eq!(rows, (1..=60).collect::<Vec<i64>>());
+    let done = server.post_json(views, &json!({"where": "outcome = pass"})).with_status(200).json();
+    assert_eq!(done["total"], 60);
+}
+
+/// From the database, and from tables that are in memory.
+#[test]
+fn a_comparison_is_the_same_wherever_it_is_made() {
+    let endpoint = Endpoint::open();
+    let place = finished(&endpoint);
+    place.edit("job.yaml", "{{ answer }}", "{% if n % 3 == 0 %}other{% else %}{{ answer }}{% endif %}");
+    place.windrow(&["run", "job.yaml"]).ended_with(0);
+    let server = Served::start(&place, &[]);
+    let compared = |rows: usize| {
+        let found = server.get(&format!("/api/v1/comparison?runs=counted%231,counted%232&rows={rows}"));
+        found.with_status(200).json()["changes"].clone()
+    };
+    let from_database = compared(20);
+    assert_eq!(from_database[0]["evaluators"]["exact"]["rows"], 12);
+    assert!(from_database[0]["evaluators"]["exact"]["broken"].as_i64().unwrap() > 0, "{from_database}");
+    for run in [1, 2] {
+        server.post_json("/api/v1/jobs/counted/views", &json!({ "run": run })).with_status(200);
+    }
+    assert_eq!(compared(21), from_database);
+    assert_eq!(compared(21), from_database, "and again");
 }

@@ -89,6 +89,11 @@ impl Tables {
         found.table
     }
 
+    fn has(&self, job: JobId, run: Option<i64>) -> bool {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.iter().any(|kept| (kept.job, kept.run) == (job, run) && kept.rows > 0)
+    }
+
     /// Drops those that nobody has asked for the longest.
     fn make_room(&self, job: JobId, run: Option<i64>, rows: usize) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -121,6 +126,14 @@ pub async fn table(app: &App, job: &Job, run: Option<i64>) -> Result<Shown> {
     let table = app.views.tables.find(job.id, run);
     let refreshing = refreshing(app, job, run, table.clone());
     shown(&table, refreshing, PATIENCE).await
+}
+
+/// The table of a run, if it is in memory.
+pub async fn known(app: &App, job: &Job, run: i64) -> Result<Option<Arc<Grid>>> {
+    match app.views.tables.has(job.id, Some(run)) {
+        true => current(app, job, Some(run)).await.map(Some),
+        false => Ok(None),
+    }
 }
 
 async fn shown(table: &OneTable, mut refreshing: Refreshing, patience: Duration) -> Result<Shown> {

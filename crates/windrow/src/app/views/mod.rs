@@ -1,6 +1,6 @@
 //! Views of the result table: a filter, an order and a baseline, answered from a snapshot that pages do not outrun.
-//! Views live in memory for ten minutes; a client asks again after that. A question that was answered before from the
-//! same tables has the same answer.
+//! Views live for ten minutes in the memory of the node that made them; a client asks again after that. A question that
+//! was answered before from the same tables has the same answer.
 
 mod copy;
 mod held;
@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use windrow_model::compare::Comparison;
 use windrow_model::record::Job;
 use windrow_model::{ItemId, JobId, Time};
 use windrow_results::summary::{self, Metric};
@@ -192,6 +193,19 @@ fn new_id() -> String {
     format!("{:016x}{:016x}", fastrand::u64(..), fastrand::u64(..))
 }
 
+/// Two runs or variants of them, compared from their tables; `None` unless both are in memory.
+pub async fn compare(
+    app: &App,
+    before: (&Job, i64, Option<String>),
+    after: (&Job, i64, Option<String>),
+    limit: usize,
+) -> Result<Option<Comparison>> {
+    let tables = (load::known(app, before.0, before.1).await?, load::known(app, after.0, after.1).await?);
+    let (Some(old), Some(new)) = tables else { return Ok(None) };
+    let (from, to) = (before.2, after.2);
+    computed(move || new.compare(&old, [from.as_deref(), to.as_deref()], limit)).await.map(Some)
+}
+
 /// The numbers of what one run made of its items.
 pub async fn metrics_of_run(app: &App, job: &Job, run: i64) -> Result<Vec<Metric>> {
     let table = load::current(app, job, Some(run)).await?;
@@ -261,10 +275,10 @@ fn variant(snapshot: &Snapshot, name: &str) -> VariantView {
 /// A page of a view; 410 when it has expired.
 pub async fn rows(app: &App, actor: &Actor, job: &str, view: &str, offset: usize, limit: usize) -> Result<TablePage> {
     let (job, _) = lookup::job(app, actor, job).await?;
-    let found = app
-        .views
-        .find(view, job.id, app.now())
-        .ok_or_else(|| Error::new(format!("view {view:?} has expired"), "create the view again").coded(Code::Gone))?;
+    let found = app.views.find(view, job.id, app.now()).ok_or_else(|| {
+        let what = format!("view {view:?} has expired, or another node made it");
+        Error::new(what, "create the view again, and read its pages from the node that answers").coded(Code::Gone)
+    })?;
     let total = found.len();
     let (from, to) = (offset.min(total), offset.saturating_add(limit).min(total));
     let rows = match found {

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use windrow_model::compare::{Difference, Flip};
-use windrow_wire::{BaselineHead, ChangedOutput, Compared, ComparisonView, SideChange};
+use windrow_model::compare::{Comparison, Difference, Flip};
+use windrow_wire::{ChangedOutput, ComparisonView, SideChange};
 
 use crate::cli::view::output;
 use crate::text;
@@ -41,14 +41,7 @@ fn sides(view: &ComparisonView) -> String {
 }
 
 fn of_change(view: &ComparisonView, change: &SideChange, full: bool) -> String {
-    let before = &view.sides[0];
-    let Some(after) = view.sides.iter().find(|side| side.name == change.name) else { return String::new() };
-    let head = |side: &windrow_wire::ComparedSide| {
-        let job = side.variant.as_ref().map_or(side.job.clone(), |variant| format!("{}@{variant}", side.job));
-        BaselineHead { job, run: side.run.clone(), no: side.no }
-    };
-    let compared = Compared { before: head(before), after: head(after), comparison: change.comparison.clone() };
-    let mut page = of_both(&compared);
+    let mut page = of_both(&view.sides[0].name, &change.name, &change.comparison);
     if !change.definition.is_empty() {
         page += &format!("\n{}\n", style::bold("Changed in the definition"));
         for field in &change.definition {
@@ -101,9 +94,8 @@ fn fitted(text: &str) -> String {
 }
 
 /// The numbers of two runs, without rows.
-fn of_both(compared: &Compared) -> String {
-    let Compared { before, after, comparison } = compared;
-    let runs = format!("{}#{} → {}#{}", before.job, before.no, after.job, after.no);
+fn of_both(before: &str, after: &str, comparison: &Comparison) -> String {
+    let runs = format!("{before} → {after}");
     if comparison.evaluators.is_empty() {
         return format!("{}\n\nNeither run has scores.\n", style::bold(runs));
     }
@@ -122,10 +114,10 @@ fn of_both(compared: &Compared) -> String {
     page
 }
 
-fn alone(name: &str, rows: i64, run: &BaselineHead) -> String {
+fn alone(name: &str, rows: i64, run: &str) -> String {
     match rows {
         0 => String::new(),
-        n => format!("\n{name}: {} only in {}#{}\n", text::plural(n, "row"), run.job, run.no),
+        n => format!("\n{name}: {} only in {run}\n", text::plural(n, "row")),
     }
 }
 

@@ -16,10 +16,12 @@ use crate::text::{style, tables};
 
 const NAMES: &str = "\
 Names: id, row, key, variant, target, prompt, trial, state, outcome (pass, fail, error, skipped, cancelled, running, \
-queued), run, error (error class), message, tries (attempts over all runs), turns, flaky, removed (from the dataset), latency_ms, tokens_in, tokens_out, tokens, \
+queued), run, error (error class), message, tries (attempts over all runs), turns, flaky, removed (from the dataset), \
+latency_ms, tokens_in, tokens_out, tokens, \
 cost (US dollars), finished_at, trace, input, output, output.COLUMN, expected, field.NAME, score.NAME (lowest of all \
 turns), verdict.NAME, reason.NAME, text (input, output and reasons); with --vs also delta.NAME, change.NAME (improved, \
-same, regressed), delta.latency_ms, delta.tokens, delta.cost, baseline.output, baseline.outcome, baseline.score.NAME; of people: reviewed, label.NAME, \
+same, regressed), delta.latency_ms, delta.tokens, delta.cost, baseline.output, baseline.outcome, \
+baseline.score.NAME; of people: reviewed, label.NAME, \
 corrected.NAME (the label, else the score). Operators: = != < <= > >=, in (…), not in (…), \
 is null, is not null, contains, matches; combine conditions with and, or, not and parentheses. Missing values match only \
 `is null` and sort last.";

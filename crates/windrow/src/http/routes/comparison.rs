@@ -33,7 +33,8 @@ pub struct TrendQuery {
 
 /// Compare two to ten runs or variants row by row
 ///
-/// Each is compared with the first. Rows are paired by their `id`, else by content. p-values are corrected for all metrics together.
+/// Each is compared with the first. Rows are paired by their `id`, else by content. p-values are corrected for all
+/// metrics together.
 #[utoipa::path(get, operation_id = "compare_sides", path = "/comparison", tag = "results", params(ComparisonQuery),
     responses((status = 200, description = "The comparison", body = ComparisonView)))]
 pub async fn compare(

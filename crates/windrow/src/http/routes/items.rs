@@ -1,16 +1,17 @@
 //! `/items`: the items of a job.
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{Path, State};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use windrow_model::ItemId;
 use windrow_model::state::ItemState;
 use windrow_model::view::filter;
-use windrow_wire::{ItemDetailView, ItemList};
+use windrow_wire::{ItemDetailView, ItemList, TextPage};
 
 use crate::app::actor::Actor;
 use crate::app::items::{self, Listing};
+use crate::app::texts as whole_texts;
 use crate::http::error::ApiError;
 use crate::http::extract::{JobPath, PathParam, Query, id, page};
 use crate::http::live::texts;
@@ -81,4 +82,35 @@ pub async fn show(
     let mut shown = items::show(&server.app, &actor, item).await?;
     shown.streaming = server.engine().live().of_item(item).map(texts::whole);
     Ok(Json(shown))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub struct ChunkQuery {
+    /// Bytes to skip
+    #[param(minimum = 0, default = 0)]
+    offset: Option<usize>,
+    /// Maximum number of bytes; a chunk ends between two characters
+    #[param(minimum = 4, maximum = 1_048_576, default = 1_048_576)]
+    limit: Option<usize>,
+}
+
+/// A text of an item in full, in chunks of at most 1 MiB
+///
+/// Names are those of the query language: `input`, `output`, `output.COLUMN`, `expected`, `message`, `field.NAME`,
+/// `reason.NAME`. Read on at `next` until it is null.
+#[utoipa::path(get, operation_id = "get_item_text", path = "/items/{item}/texts/{name}", tag = "items",
+    params(("item" = i64, Path, description = "Id of the item"),
+        ("name" = String, Path, description = "Name of the text"), ChunkQuery),
+    responses((status = 200, description = "A chunk of the text", body = TextPage)))]
+pub async fn text(
+    State(server): Shared,
+    actor: Actor,
+    Path((item, name)): Path<(String, String)>,
+    Query(query): Query<ChunkQuery>,
+) -> Result<Json<TextPage>, ApiError> {
+    let item = ItemId(id("item", &item)?);
+    let (offset, limit) = (query.offset.unwrap_or(0), query.limit.unwrap_or(whole_texts::CHUNK));
+    Ok(Json(whole_texts::chunk(&server.app, &actor, item, &name, offset, limit).await?))
 }

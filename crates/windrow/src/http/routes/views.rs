@@ -32,7 +32,8 @@ pub struct RowsQuery {
 /// Ask the result table of a job: filter, order, groups, facets, differences to a baseline
 ///
 /// The answer has the numbers of all rows that match, and the id of a snapshot of them. Its pages neither repeat nor
-/// skip a row while a run is writing. A snapshot lives for ten minutes.
+/// skip a row while a run is writing. A snapshot lives for ten minutes on the node that made it: behind a load balancer,
+/// send requests for its pages to the same node, or create the view again after 410.
 #[utoipa::path(post, operation_id = "create_view", path = "/jobs/{job}/views", tag = "results", params(JobPath),
     request_body(content = ViewRequest),
     responses((status = 200, description = "The numbers and the snapshot", body = ResultView)))]
