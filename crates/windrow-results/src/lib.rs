@@ -20,7 +20,7 @@ pub mod row;
 pub mod summary;
 pub mod table;
 
-pub use columns::{Grid, Pairs};
+pub use columns::{Grid, Pairs, Trial};
 pub use query::{Condition, Kind, Name, Names, Seen, Sort, Value};
 pub use row::{ResultRow, RowOutcome};
 pub use table::survey::Survey;

@@ -81,7 +81,7 @@ pub use task::{EvalTask, EvalTaskItem, EvalTaskItemList, EvalTaskList};
 pub use time::Timestamp;
 pub use view::{
     BaselineName, BaselineRow, ColumnView, FieldList, FieldView, ResultView, TableLabel, TablePage, TableRow,
-    TableScore, VariantView, ViewRequest,
+    TableScore, TrialOutcome, VariantView, ViewRequest,
 };
 pub use webhook::{DeliveryList, DeliveryView, NewWebhook, RotateSecret, TryView, Webhook, WebhookList, WebhookSecret};
 

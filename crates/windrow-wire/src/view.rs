@@ -126,6 +126,9 @@ pub struct TableRow {
     pub tries: u32,
     pub turns: u32,
     pub flaky: bool,
+    /// All trials of this row and variant, this one too; empty where there is one.
+    #[serde(default)]
+    pub trials: Vec<TrialOutcome>,
     pub latency_ms: Option<i64>,
     pub tokens_in: i64,
     pub tokens_out: i64,
@@ -151,6 +154,13 @@ pub struct TableRow {
     /// What the call in flight has said so far, the newest 200 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub streaming: Option<StreamedText>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TrialOutcome {
+    pub trial: i64,
+    pub item: String,
+    pub outcome: String,
 }
 
 /// The label that counts under a name.
@@ -187,6 +197,9 @@ pub struct BaselineRow {
     pub delta: BTreeMap<String, f64>,
     /// `improved`, `same` or `regressed`.
     pub change: BTreeMap<String, String>,
+    /// As of the row itself.
+    #[serde(default)]
+    pub trials: Vec<TrialOutcome>,
 }
 
 /// A name of the query language.
@@ -208,6 +221,7 @@ impl TableRow {
         let row = seen.row;
         let names: Vec<&str> = row.scores.iter().map(|score| score.name.as_str()).collect();
         let baseline = seen.baseline.map(|before| BaselineRow {
+            trials: Vec::new(),
             item: before.item.to_string(),
             outcome: before.outcome.to_string(),
             output: before.output.clone(),
@@ -229,6 +243,7 @@ impl TableRow {
             tries: row.tries,
             turns: row.turns,
             flaky: row.flaky,
+            trials: Vec::new(),
             latency_ms: row.latency_ms,
             tokens_in: row.usage.tokens_in,
             tokens_out: row.usage.tokens_out,

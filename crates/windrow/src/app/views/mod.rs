@@ -8,13 +8,14 @@ pub mod scan;
 mod shelf;
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use windrow_model::record::Job;
 use windrow_model::{ItemId, JobId, Time};
-use windrow_results::{Grid, Name, Names, Pairs, Seen, summary};
+use windrow_results::{Grid, Name, Names, Pairs, Seen, Trial, summary};
 use windrow_wire::{
-    BaselineName, ColumnView, FieldList, FieldView, ResultView, TablePage, TableRow, VariantView, ViewRequest,
+    BaselineName, ColumnView, FieldList, FieldView, ResultView, TablePage, TableRow, TrialOutcome, VariantView,
+    ViewRequest,
 };
 
 use crate::app::actor::Actor;
@@ -50,6 +51,8 @@ struct Snapshot {
     table: Arc<Grid>,
     pairs: Option<Pairs>,
     order: Vec<u32>,
+    /// Where in `order` each row of the dataset begins.
+    lines: OnceLock<Vec<u32>>,
 }
 
 impl Snapshot {
@@ -68,10 +71,49 @@ impl Snapshot {
         };
         let page = rows.iter().zip(before).map(|(row, before)| {
             let baseline = before.and_then(|_| others.next());
-            TableRow::of(&Seen { row, baseline: baseline.as_ref() })
+            let mut shown = TableRow::of(&Seen { row, baseline: baseline.as_ref() });
+            shown.trials = trials(&self.table, row.item);
+            if let (Some(before), Some(pairs)) = (&mut shown.baseline, &self.pairs) {
+                before.trials = baseline.map(|row| trials(pairs.grid(), row.item)).unwrap_or_default();
+            }
+            shown
         });
         Ok(page.collect())
     }
+
+    fn lines(&self) -> &[u32] {
+        self.lines.get_or_init(|| {
+            let ordinal = |at: usize| self.table.ordinal(self.order[at]);
+            let begins = (0..self.order.len()).filter(|at| *at == 0 || ordinal(*at) != ordinal(*at - 1));
+            begins.map(|at| at as u32).collect()
+        })
+    }
+
+    /// A page of rows of the dataset with all their items, and how many rows there are.
+    fn page_of_lines(&self, offset: usize, limit: usize) -> io::Result<(usize, Vec<TableRow>)> {
+        let lines = self.lines();
+        let place = |line: usize| lines.get(line).map_or(self.order.len(), |at| *at as usize);
+        let slots = &self.order[place(offset)..place(offset.saturating_add(limit))];
+        Ok((lines.len(), self.page(slots)?))
+    }
+
+    /// Where the page of so many rows begins that has this item.
+    fn page_of(&self, item: ItemId, limit: usize) -> Option<usize> {
+        let slot = self.table.find(item)?;
+        let at = self.order.iter().position(|other| *other == slot)?;
+        Some(at / limit * limit)
+    }
+}
+
+/// Of a row with several.
+fn trials(table: &Grid, item: ItemId) -> Vec<TrialOutcome> {
+    let all = table.find(item).map(|slot| table.trials(slot)).filter(|all| all.len() > 1);
+    let outcome = |trial: Trial| TrialOutcome {
+        trial: trial.trial,
+        item: trial.item.to_string(),
+        outcome: trial.outcome.to_string(),
+    };
+    all.into_iter().flatten().map(outcome).collect()
 }
 
 impl Views {
@@ -130,7 +172,7 @@ pub async fn create(app: &App, actor: &Actor, job: &str, request: ViewRequest) -
             let answered = move || -> io::Result<(ResultView, Snapshot)> {
                 let pairs = baseline.map(|baseline| Pairs::new(&table, baseline, variant.as_deref()));
                 let order = table.select(pairs.as_ref(), asked.condition.as_ref(), asked.sort.as_ref())?;
-                let snapshot = Snapshot { table, pairs, order };
+                let snapshot = Snapshot { table, pairs, order, lines: OnceLock::new() };
                 Ok((answer(&snapshot, &names, &asked, head)?, snapshot))
             };
             let (answer, snapshot) = computed(answered).await?.map_err(load::unreadable)?;
@@ -206,14 +248,36 @@ fn variant(snapshot: &Snapshot, name: &str) -> VariantView {
     }
 }
 
+/// Which page of a view.
+#[derive(Debug, Clone, Copy)]
+pub enum Page {
+    At(usize),
+    /// The one that has this item; pages begin at multiples of their length.
+    Of(ItemId),
+    /// Rows of the dataset are counted, each with all its items, in a view in the order of the dataset.
+    Lines(usize),
+}
+
 /// A page of a view; 410 when it has expired.
-pub async fn rows(app: &App, actor: &Actor, job: &str, view: &str, offset: usize, limit: usize) -> Result<TablePage> {
+pub async fn rows(app: &App, actor: &Actor, job: &str, view: &str, page: Page, limit: usize) -> Result<TablePage> {
     let (job, _) = lookup::job(app, actor, job).await?;
     let snapshot = app
         .views
         .find(view, job.id, app.now())
         .ok_or_else(|| Error::new(format!("view {view:?} has expired"), "create the view again").coded(Code::Gone))?;
     let total = snapshot.order.len();
+    let offset = match page {
+        Page::Lines(offset) => {
+            let page = move || snapshot.page_of_lines(offset, limit);
+            let (total, rows) = computed(page).await?.map_err(load::unreadable)?;
+            return Ok(TablePage { offset: offset as i64, total: total as i64, rows });
+        }
+        Page::At(offset) => offset,
+        Page::Of(item) => snapshot.page_of(item, limit).ok_or_else(|| {
+            let what = format!("item {item} is not among the {total} rows of this view");
+            Error::new(what, "ask without the filter").coded(Code::NotFound).about("item")
+        })?,
+    };
     let page = move || snapshot.page(&snapshot.order[offset.min(total)..offset.saturating_add(limit).min(total)]);
     let rows = computed(page).await?.map_err(load::unreadable)?;
     Ok(TablePage { offset: offset as i64, total: total as i64, rows })

@@ -37,7 +37,7 @@ export function textOf(row: TableRow, name: string): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-const TITLES: Record<string, string> = { latency_ms: 'Latency', row: 'Item', output: 'This run', expected: 'Expected', input: 'Input', cost: 'Cost', outcome: 'Outcome', tries: 'Tries', error: 'Error', variant: 'Variant', trial: 'Trial' }
+const TITLES: Record<string, string> = { latency_ms: 'Latency', row: 'Item', output: 'This run', expected: 'Expected', input: 'Input', cost: 'Cost', outcome: 'Outcome', tries: 'Tries', error: 'Error', variant: 'Variant', trial: 'Trial', trials: 'Trials' }
 
 export function titleOf(name: string, baseline = 'Baseline'): string {
   if (name === 'baseline.output') return baseline
@@ -50,7 +50,7 @@ export const isMono = (name: string) => /^(expected|output|baseline\.output|outp
 
 const WIDTHS: Record<string, string> = {
   row: 'minmax(110px, 1.1fr)', outcome: 'minmax(92px, 128px)', input: 'minmax(120px, 2fr)', expected: 'minmax(70px, 1fr)', 'baseline.output': 'minmax(70px, 1fr)', output: 'minmax(80px, 1fr)',
-  latency_ms: '70px', cost: '64px', tries: '48px', trial: '44px', variant: 'minmax(80px, 1fr)', error: 'minmax(90px, 1fr)',
+  latency_ms: '70px', cost: '64px', tries: '48px', trial: '44px', trials: 'minmax(52px, 140px)', variant: 'minmax(80px, 1fr)', error: 'minmax(90px, 1fr)',
 }
 
 export function widthOf(name: string, paired: boolean): string {

@@ -1,5 +1,6 @@
 /** The columns that a table has unless the user chose others. */
 import type { ResultView } from '../../../api/types'
+import { field } from '../../../text/json'
 import { evaluatorsOf, ordered, type PageState } from './page.svelte'
 
 export type Room = 'wide' | 'medium' | 'narrow'
@@ -10,6 +11,7 @@ export function usualColumns(state: PageState, view: ResultView | undefined, roo
   const variants = (view?.variants.length ?? 0) > 0
   if (room === 'narrow') return ['row', 'outcome', 'expected', 'output', ...metrics.slice(0, 1)]
   const texts = ['input', 'expected', ...(paired ? ['baseline.output'] : []), 'output']
-  const rest = room === 'wide' ? ['latency_ms', 'cost', 'tries'] : []
+  const trials = Number(field(state.job().spec, 'trials') ?? 1) > 1 ? ['trials'] : []
+  const rest = room === 'wide' ? [...trials, 'latency_ms', 'cost', 'tries'] : trials
   return ['row', ...(variants ? ['variant'] : []), 'outcome', ...texts, ...metrics.slice(0, room === 'wide' ? 4 : 2), ...rest]
 }
