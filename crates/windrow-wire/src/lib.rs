@@ -80,8 +80,8 @@ pub use streamed::StreamedText;
 pub use task::{EvalTask, EvalTaskItem, EvalTaskItemList, EvalTaskList};
 pub use time::Timestamp;
 pub use view::{
-    BaselineName, BaselineRow, ColumnView, FieldList, FieldView, ResultView, TableLabel, TablePage, TableRow,
-    TableScore, TrialOutcome, VariantView, ViewRequest,
+    BaselineName, BaselineRow, ColumnView, FieldList, FieldView, ItemHistory, ItemInRun, ResultView, TableLabel,
+    TablePage, TableRow, TableScore, TrialOutcome, VariantView, ViewRequest,
 };
 pub use webhook::{DeliveryList, DeliveryView, NewWebhook, RotateSecret, TryView, Webhook, WebhookList, WebhookSecret};
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use windrow_model::state::Mode;
 use windrow_results::label::RowLabel;
 use windrow_results::summary::{Facet, Group, Header, Metric};
 use windrow_results::{Kind, Name, ResultRow, Seen};
@@ -161,6 +162,25 @@ pub struct TrialOutcome {
     pub trial: i64,
     pub item: String,
     pub outcome: String,
+}
+
+/// One item in the last runs of its job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ItemHistory {
+    pub item: String,
+    /// Newest first.
+    pub runs: Vec<ItemInRun>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ItemInRun {
+    pub no: i64,
+    /// Id of the run.
+    pub run: String,
+    pub mode: Mode,
+    pub at: Timestamp,
+    /// What the run made of it; null if it was not in the run.
+    pub row: Option<TableRow>,
 }
 
 /// The label that counts under a name.

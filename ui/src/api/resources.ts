@@ -57,6 +57,9 @@ export const trends = (name: string, id: string | undefined) => of('/api/v1/jobs
 
 export const item = (id: string, job: string) => of('/api/v1/items/{item}', { path: { item: Number(id) } }, { on: (event) => event.job === job })
 
+/** What the last runs made of an item. */
+export const itemHistory = (id: string, job: string) => of('/api/v1/items/{item}/history', { path: { item: Number(id) }, query: { limit: 20 } }, { on: (event) => event.job === job && isChange(event), atMostEveryMs: 2_000 })
+
 /** How far evaluators agree with people. Labels are no event: whoever labels reads it again. */
 export const agreement = (job: string) => of('/api/v1/jobs/{job}/agreement', { path: { job } })
 

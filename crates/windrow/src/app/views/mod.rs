@@ -209,7 +209,7 @@ struct ViewHead {
 }
 
 fn answer(snapshot: &Snapshot, names: &Names, asked: &question::Question, head: ViewHead) -> io::Result<ResultView> {
-    let Snapshot { table, pairs, order } = snapshot;
+    let Snapshot { table, pairs, order, .. } = snapshot;
     let pairs = pairs.as_ref();
     let facet = |name: &Name| match &asked.condition {
         Some(condition) if condition.names().contains(&name) => {

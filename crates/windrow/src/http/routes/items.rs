@@ -7,9 +7,10 @@ use utoipa::IntoParams;
 use windrow_model::ItemId;
 use windrow_model::state::ItemState;
 use windrow_model::view::filter;
-use windrow_wire::{ItemDetailView, ItemList};
+use windrow_wire::{ItemDetailView, ItemHistory, ItemList};
 
 use crate::app::actor::Actor;
+use crate::app::item_history;
 use crate::app::items::{self, Listing};
 use crate::http::error::ApiError;
 use crate::http::extract::{JobPath, PathParam, Query, id, page};
@@ -17,6 +18,7 @@ use crate::http::live::texts;
 use crate::http::server::Shared;
 
 const PAGE: usize = 50;
+const RUNS: usize = 20;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -81,4 +83,27 @@ pub async fn show(
     let mut shown = items::show(&server.app, &actor, item).await?;
     shown.streaming = server.engine().live().of_item(item).map(texts::whole);
     Ok(Json(shown))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub struct HistoryQuery {
+    /// Maximum number of runs
+    #[param(minimum = 1, maximum = 1000, default = 20)]
+    limit: Option<usize>,
+}
+
+/// An item in the last runs of its job, newest first
+#[utoipa::path(get, operation_id = "get_item_history", path = "/items/{item}/history", tag = "items",
+    params(("item" = i64, Path, description = "Id of the item"), HistoryQuery),
+    responses((status = 200, description = "What each run made of the item", body = ItemHistory)))]
+pub async fn history(
+    State(server): Shared,
+    actor: Actor,
+    PathParam(item): PathParam,
+    Query(query): Query<HistoryQuery>,
+) -> Result<Json<ItemHistory>, ApiError> {
+    let limit = page(query.limit, RUNS)?;
+    Ok(Json(item_history::show(&server.app, &actor, ItemId(id("item", &item)?), limit).await?))
 }
