@@ -35,10 +35,11 @@ export class Placing {
     return real >= room ? real - this.whole + this.body : (real / room) * (this.body - window)
   }
 
-  /** The rows in sight, with some before and after them. */
+  /** The rows in sight, with some before and after them; of a table that is out of sight those nearest to it. */
   rowsAt(real: number, window: number, more: number): readonly number[] {
-    const first = Math.max(0, Math.floor(real / this.rowHeight) - more)
-    const end = Math.min(this.count, Math.ceil((real + window) / this.rowHeight) + more)
+    const top = Math.max(0, Math.min(real, this.whole - window))
+    const first = Math.max(0, Math.floor(top / this.rowHeight) - more)
+    const end = Math.min(this.count, Math.ceil((top + window) / this.rowHeight) + more)
     return Array.from({ length: Math.max(0, end - first) }, (_, n) => first + n)
   }
 }

@@ -3,6 +3,7 @@ import { server } from '../api/server.svelte'
 import type { DatasetSummary, Job } from '../api/types'
 import { live } from '../api/live.svelte'
 import type { IconName } from '../parts/icons'
+import { countsOf } from '../text/bars'
 import { jobHref, kindIcon } from '../text/links'
 import { statusOf } from '../text/status'
 import { request } from '../api/request'
@@ -26,7 +27,8 @@ const SHOWN_PER_GROUP = 7
 
 /** What the caller may do with a job now. */
 function actionsOn(job: Job): Command[] {
-  const { state, items } = job.latest_run
+  const { state } = job.latest_run
+  const items = countsOf(job)
   const group = 'Actions'
   const asks = (what: string) => `${jobHref(job)}?do=${what}`
   if (job.state === 'live') {

@@ -224,6 +224,10 @@ fn variants_that_do_not_fit_are_a_step_away() {
     browser.wide();
     browser.press_key("l");
     browser.wait_for("the next variant", &format!("{heads}[0] === {}", first[1]));
+    browser.press_key("h");
+    browser.wait_for("the first variant again", &format!("{heads}[0] === {}", first[0]));
+    browser.click("[aria-label='Variants after']");
+    browser.wait_for("other variants", &format!("{heads}[0] !== {}", first[0]));
     browser.click("[aria-label='Variants after']");
     browser.wait_for(
         "the last variants",

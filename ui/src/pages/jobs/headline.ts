@@ -1,6 +1,6 @@
 /** What came out of a job's latest run, in a few words, from the list alone. */
 import type { Job, Run } from '../../api/types'
-import { settled } from '../../text/bars'
+import { countsOf, settled } from '../../text/bars'
 import { count, score } from '../../text/number'
 import { needsApproval } from '../../text/status'
 
@@ -16,7 +16,8 @@ function scores({ aggregates, mode }: Run): string | undefined {
 }
 
 export function headline(job: Job): string {
-  const { items, rollout, reason, spent } = job.latest_run
+  const { rollout, reason, spent } = job.latest_run
+  const items = countsOf(job)
   if (needsApproval(job.latest_run)) return `wave ${(rollout?.wave ?? 0) + 1} of ${rollout?.waves} waits for approval`
   if (reason) return reason
   const noun = { operation: 'targets', ingest: 'slices' }[job.kind] ?? 'items'
