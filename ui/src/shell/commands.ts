@@ -6,10 +6,7 @@ import type { IconName } from '../parts/icons'
 import { countsOf } from '../text/bars'
 import { jobHref, kindIcon } from '../text/links'
 import { statusOf } from '../text/status'
-import { request } from '../api/request'
 import { act } from '../pages/job/actions'
-import { toasts } from '../parts/toasts.svelte'
-import { router } from '../router.svelte'
 import { PAGES } from '../pages'
 import { shell } from './shell.svelte'
 import { theme } from './theme.svelte'
@@ -44,20 +41,9 @@ function actionsOn(job: Job): Command[] {
   ]
 }
 
-/** An item by its id, in the page of its job. */
-async function openItem(id: string) {
-  try {
-    const item = await request('get', '/api/v1/items/{item}', { path: { item: Number(id) } })
-    router.go(`/jobs/${item.job}?item=${id}`)
-  } catch (error) {
-    toasts.fail(error)
-  }
-}
-
 export function commandsFor(jobs: readonly Job[], datasets: readonly DatasetSummary[], text: string): Command[] {
   const pages = PAGES.filter((page) => !page.path.includes(':')).map((page) => ({ group: 'Pages', title: page.title, icon: 'right' as const, href: page.path }))
   return [
-    ...(/^\d+$/.test(text.trim()) ? [{ group: 'Items', title: `Item ${text.trim()}`, icon: 'right' as const, act: () => void openItem(text.trim()) }] : []),
     ...jobs.map((job) => ({ group: 'Jobs', title: job.name, icon: kindIcon(job.kind), note: `${statusOf(job.latest_run)} · run ${job.latest_run.no}`, href: jobHref(job) })),
     ...datasets.map((dataset) => ({ group: 'Datasets', title: dataset.name, icon: 'dataset' as const, note: `version ${dataset.newest.version}`, href: `/datasets/${encodeURIComponent(dataset.name)}` })),
     ...pages.filter((page) => page.href !== '/jobs/new' && page.href !== '/compare'),
