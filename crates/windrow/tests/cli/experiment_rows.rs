@@ -238,6 +238,17 @@ fn variants_that_do_not_fit_are_a_step_away() {
     browser.click("[role=grid] .row[aria-rowindex='51'] .cell a");
     browser.wait_for("the item", &format!("{TITLE} === 'Row 50'"));
     accessible_at_every_width(&mut browser, "item of a matrix");
+    browser.wide();
+    browser.press_key("Escape");
+    browser.evaluate("scrollTo(0, 0)");
+    browser.press("Compare 10 variants");
+    browser.wait_for_text("Compare 10 variants");
+    browser.wait_for_text("9 comparisons, p-values after Holm over all metrics");
+    let flipped = "/\\b0 fixed · 50 regressed|50 fixed · 0 regressed/.test(document.body.innerText)";
+    browser.wait_for("what the other prompt got right or wrong", flipped);
+    browser.press("Compare each with each");
+    browser.wait_for_text("Click a cell for its rows.");
+    assert_eq!(browser.inaccessible(), [""; 0], "variants");
     assert_eq!(browser.complaints, [json!(null); 0]);
 }
 

@@ -50,10 +50,14 @@ export const isMono = (name: string) => /^(expected|output|baseline\.output|outp
 
 const WIDTHS: Record<string, string> = {
   row: 'minmax(110px, 1.1fr)', outcome: 'minmax(92px, 128px)', input: 'minmax(120px, 2fr)', expected: 'minmax(70px, 1fr)', 'baseline.output': 'minmax(70px, 1fr)', output: 'minmax(80px, 1fr)',
-  latency_ms: '70px', cost: '64px', tries: '48px', trial: '44px', trials: 'minmax(52px, 140px)', variant: 'minmax(80px, 1fr)', error: 'minmax(90px, 1fr)',
+  latency_ms: '70px', cost: '64px', tries: '48px', trial: '44px', variant: 'minmax(80px, 1fr)', error: 'minmax(90px, 1fr)',
 }
 
-export function widthOf(name: string, paired: boolean): string {
+/** Room for the dots of so many trials, and as many of the baseline. */
+const DOT_PX = 14
+
+export function widthOf(name: string, paired: boolean, trials: number): string {
+  if (name === 'trials') return `${Math.max(52, Math.min(trials * DOT_PX * (paired ? 2 : 1) + (paired ? 22 : 0), 320))}px`
   if (name.startsWith('score.')) return paired ? '116px' : '80px'
   return WIDTHS[name] ?? (isNumber(name) ? '80px' : 'minmax(80px, 1fr)')
 }
