@@ -4,7 +4,7 @@
 SEEDS ?= 5000
 
 .DEFAULT_GOAL := menu
-.PHONY: certify certify-build soak menu demo demo-ops demo-ingest test check docs ui sim torture torture-ingest bench bench-ops bench-ingest bench-queues bench-aged bench-serve bench-analytics torture-analytics quick nextest python-env promtool chromium axe ui-dev screenshots bench-ui
+.PHONY: certify certify-build soak menu demo demo-ops demo-ingest test check docs ui sim torture torture-ingest bench bench-ops bench-ingest bench-queues bench-aged bench-serve bench-closing bench-analytics torture-analytics quick nextest python-env promtool chromium axe ui-dev screenshots bench-ui
 
 menu:
 	@echo "make demo          run two evaluations against a bundled mock model; no API key needed"
@@ -24,6 +24,7 @@ menu:
 	@echo "make bench-queues  compare throughput on PostgreSQL and MariaDB with graphile-worker and BullMQ"
 	@echo "make bench-aged    measure claims and archiving with 10,000 and with 10,000,000 finished items; 30 minutes, 20 GB"
 	@echo "make bench-serve   measure the server with slow readers and with 10,000 requests per second"
+	@echo "make bench-closing close a run of five million rows while another run goes on"
 	@echo "make bench-ui      measure the results of an experiment in Chromium at 10k and 100k rows; writes docs/benchmarks.md"
 	@echo "make bench-analytics  ask ClickHouse and SQLite the same questions over 10 million cells; writes docs/benchmarks.md"
 	@echo "make bench-ops     measure bulk operations per second against a local service"
@@ -93,6 +94,9 @@ bench-ingest:
 torture-ingest: nextest
 	WINDROW_INGEST_RECORDS=1000000 scripts/services run cargo nextest run --locked -p windrow --no-capture -E "test(killed_at_random_moments)"
 
+bench-closing: nextest
+	WINDROW_CLOSING_ROWS=5000000 WINDROW_CLOSING_MS=200 cargo nextest run --locked --release -p windrow-store --no-capture -E "test(closing_a_large_run)"
+
 torture-analytics: nextest
 	WINDROW_ANALYTICS_KILLS=20 scripts/services run cargo nextest run --locked -p windrow-analytics --no-capture -E "test(killed)"
 
@@ -102,6 +106,8 @@ torture:
 	scripts/torture_nodes.py --store mariadb
 	scripts/torture_nodes.py --store postgres --only cancel_query --items 5000 --faults 20
 	scripts/torture_nodes.py --store mariadb --only cancel_query --items 5000 --faults 20
+	scripts/torture_nodes.py --store postgres --only freeze --items 10000 --faults 20
+	scripts/torture_nodes.py --store mariadb --only freeze --items 10000 --faults 20
 
 certify-build: nextest
 	cargo build --locked -p windrow

@@ -2,9 +2,10 @@
 """Three nodes share one run on PostgreSQL or MariaDB. Meanwhile nodes are killed, paused for longer than their leases and
 disconnected from the network, the database and Redis are killed and restarted, and queries are cancelled. No item may be
 lost, archived twice or paid for twice, and no limit exceeded. With --only cancel_query, queries are cancelled 20 times a
-second; every call must then be made once, and no node may exit. Needs root: every node runs in its own network namespace.
+second; every call must then be made once, and no node may exit. With --only freeze, nodes are paused inside a transaction;
+the others may be silent for at most --silent seconds. Needs root: every node runs in its own network namespace.
 
-  scripts/torture_nodes.py --store postgres [--items 20000] [--faults 100] [--only KIND] [--seed N] [--windrow PROGRAM]
+  scripts/torture_nodes.py --store postgres [--items 20000] [--faults 100] [--only KIND] [--silent 3] [--seed N] [--windrow PROGRAM]
 """
 
 import argparse
@@ -32,8 +33,10 @@ LEASE_S = 2
 WORKERS = 16
 # A pause or disconnect of this length outlasts every lease.
 AWAY_S = (LEASE_S + 0.5, LEASE_S + 2.5)
+# How long a node stays paused inside a transaction.
+FROZEN_S = 5
 # Duration of the run per fault.
-PACE_S = 2.5
+PACE_S, PACE_OF_FREEZES_S = 2.5, 9
 # Faults and how often each is chosen.
 KINDS = {"kill": 36, "stop": 18, "cut": 18, "database": 11, "redis": 7, "cancel_query": 10}
 # One such fault tries to cancel 20 queries within a second. Fewer than this on average would show nothing.
@@ -45,7 +48,8 @@ def main():
     options.add_argument("--store", choices=["postgres", "mariadb"], required=True)
     options.add_argument("--items", type=int, default=20_000)
     options.add_argument("--faults", type=int, default=100)
-    options.add_argument("--only", choices=KINDS, help="inject faults of this kind only")
+    options.add_argument("--only", choices=[*KINDS, "freeze"], help="inject faults of this kind only")
+    options.add_argument("--silent", type=float, default=3, help="how long nodes may be silent while one is paused inside a transaction")
     options.add_argument("--seed", type=int, default=random.randrange(1_000_000))
     options.add_argument("--windrow", default=ROOT / "target" / "debug" / "windrow", type=pathlib.Path)
     args = options.parse_args()
@@ -62,20 +66,24 @@ async def torture(args):
         home.chmod(0o755)
         undo.callback(shutil.rmtree, home, ignore_errors=True)
         place = Place(args, home, undo)
-        endpoint = Endpoint(place.host, args.items, max(0.02, args.faults * PACE_S * LIMIT / args.items), chance)
+        pace = PACE_OF_FREEZES_S if args.only == "freeze" else PACE_S
+        endpoint = Endpoint(place.host, args.items, max(0.02, args.faults * pace * LIMIT / args.items), chance)
         await endpoint.start()
         database = Database(args.store, place, undo)
         nodes = [Node(number, place, database, undo) for number in range(1, NODES + 1)]
         for node in nodes:
             node.start()
         submit(nodes[0], endpoint, args.items)
-        tally = collections.Counter()
+        tally, silences = collections.Counter(), []
         watch = asyncio.create_task(until_over(place, database, nodes, args.only != "cancel_query"))
         while not watch.done() and (tally.total() < args.faults or too_few_cancelled(args, database)):
             if args.only != "cancel_query":
                 await asyncio.sleep(chance.uniform(0.1, 1.5))
             kind = args.only or chance.choices(list(KINDS), list(KINDS.values()))[0]
-            await fault(kind, chance, nodes, database)
+            if kind == "freeze":
+                silences += await freeze(chance, nodes, database, endpoint)
+            else:
+                await fault(kind, chance, nodes, database)
             tally[kind] += 1
         if database.cancelled:
             print(f"{database.cancelled} queries cancelled", flush=True)
@@ -85,6 +93,8 @@ async def torture(args):
         if tally.total() < args.faults:
             state = database.rows("SELECT state, succeeded, failed, reason FROM runs")
             sys.exit(f"the run ended ({state}) before all faults were injected; use more --items")
+        if args.only == "freeze":
+            show(silences, args.silent, args.faults)
         await asyncio.wait_for(watch, 600)
         endpoint.server.close()
         check(database, endpoint, args.items, once=args.only == "cancel_query")
@@ -116,6 +126,44 @@ async def fault(kind, chance, nodes, database):
             database.services("crash", "redis")
         case "cancel_query":
             await asyncio.to_thread(database.cancel_queries)
+
+
+async def freeze(chance, nodes, database, endpoint):
+    """Pauses a node that has written something and not committed it. Returns how long the others were silent, unless it was
+    in no transaction, or nothing was left for the others to do."""
+    node = chance.choice(nodes)
+    others = [other.address for other in nodes if other is not node]
+    # Not while they recover from another fault.
+    for _ in range(100):
+        if endpoint.silence(others, time.monotonic() - 1) < 1:
+            break
+        await asyncio.sleep(0.2)
+    for _ in range(200):
+        node.process.send_signal(signal.SIGSTOP)
+        began = time.monotonic()
+        if frozen := await asyncio.to_thread(database.has_open_transaction, node.address):
+            break
+        node.process.send_signal(signal.SIGCONT)
+        await asyncio.sleep(chance.uniform(0.005, 0.05))
+    if not frozen:
+        return []
+    await asyncio.sleep(FROZEN_S)
+    silent = endpoint.silence(others, began)
+    queued = await asyncio.to_thread(database.number, "SELECT queued FROM runs")
+    node.process.send_signal(signal.SIGCONT)
+    await asyncio.sleep(1)
+    return [silent] if queued > 0 else []
+
+
+def show(silences, allowed, faults):
+    if len(silences) < faults / 2:
+        sys.exit(f"torture_nodes: only {len(silences)} of {faults} pauses could be measured; use more --items")
+    silences = sorted(silences)
+    middle = silences[len(silences) // 2]
+    print(f"{len(silences)} pauses inside a transaction: the others were silent for {middle:.1f} s (median), {silences[-1]:.1f} s at most",
+          flush=True)
+    if silences[-1] > allowed:
+        sys.exit(f"torture_nodes: the other nodes were silent for {silences[-1]:.1f} s, allowed are {allowed:g} s")
 
 
 class Place:
@@ -225,6 +273,16 @@ class Database:
             sql = cancel_postgres(1) if self.store == "postgres" else "CALL cancel_queries(1)"
             self.cancelled += int(self.rows(sql)[-1][0])
 
+    def has_open_transaction(self, address):
+        """Whether a connection from there has changed rows and waits for its next statement."""
+        if self.store == "postgres":
+            sql = (f"SELECT count(*) FROM pg_stat_activity WHERE client_addr = '{address}' AND state = 'idle in transaction' "
+                   "AND backend_xid IS NOT NULL")
+        else:
+            sql = ("SELECT count(*) FROM information_schema.innodb_trx t JOIN information_schema.processlist p "
+                   f"ON p.id = t.trx_mysql_thread_id WHERE p.host LIKE '{address}:%' AND p.command = 'Sleep' AND t.trx_rows_modified > 0")
+        return self.number(sql) > 0
+
     def number(self, sql):
         return int(self.rows(sql)[0][0])
 
@@ -234,6 +292,7 @@ class Node:
         self.place, self.database = place, database
         self.data = place.home / f"node{number}"
         (self.data / "files").mkdir(parents=True)
+        self.address = f"{place.net}.{number}.2"
         self.space, self.ours, theirs = f"{place.name}n{number}", f"{place.name}h{number}", f"{place.name}p{number}"
         ip("netns", "add", self.space)
         undo.callback(ip, "netns", "del", self.space)
@@ -271,15 +330,22 @@ class Node:
 
 
 class Endpoint:
-    """A mock model with latency. It counts calls by question, and the highest number of concurrent calls."""
+    """A mock model with latency. It counts calls by question, and the highest number of concurrent calls, and notes who
+    called when."""
 
     def __init__(self, host, items, latency, chance):
         self.host, self.latency, self.chance = host, latency, chance
         self.calls, self.open, self.most = collections.Counter(), 0, 0
+        self.heard = collections.deque(maxlen=20_000)
 
     async def start(self):
         self.server = await asyncio.start_server(self.serve, self.host, 0)
         self.url = f"http://{self.host}:{self.server.sockets[0].getsockname()[1]}"
+
+    def silence(self, callers, since):
+        """The longest time without a call from any of them."""
+        times = [since, *(at for at, caller in self.heard if caller in callers and at > since), time.monotonic()]
+        return max(later - earlier for earlier, later in zip(times, times[1:]))
 
     async def serve(self, reader, writer):
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, TimeoutError):
@@ -289,6 +355,7 @@ class Endpoint:
                 body = json.loads(await reader.readexactly(length))
                 question = body["messages"][-1]["content"]
                 self.calls[question] += 1
+                self.heard.append((time.monotonic(), writer.get_extra_info("peername")[0]))
                 self.open += 1
                 self.most = max(self.most, self.open)
                 try:

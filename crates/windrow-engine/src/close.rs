@@ -61,9 +61,7 @@ async fn retry_after_end(
     if run.counters.failed == 0 || !may_follow {
         return Ok(None);
     }
-    // The only walk before a run ends, and only where the job file asks for retries after it.
-    let aggregates = node.store.aggregates(run.id).await?;
-    let failed: Vec<ErrorClass> = aggregates.errors.keys().filter_map(|class| class.parse().ok()).collect();
+    let failed = node.store.failed_classes(run.id).await?;
     let Some(selection) = policy.after_end(retried, &failed, node.now()) else { return Ok(None) };
     let mut request = Request::of_run(&*node.store, job, run, Mode::FailRetry, "system".to_owned()).await?;
     request.selection = Some(selection);

@@ -22,7 +22,7 @@ use crate::settings::Settings;
 use crate::worker_backend::StoreBackend;
 use crate::worker_context::WorkerPoolParts;
 use crate::worker_pool::WorkerPool;
-use crate::{clean_up, limiter, mark_silent, reap, relay, schedule, summarize, waits, watchdog};
+use crate::{clean_up, limiter, mark_silent, reap, relay, schedule, summarize, trim, waits, watchdog};
 
 /// What an engine is built from.
 pub struct Parts {
@@ -69,6 +69,7 @@ impl Engine {
             tasks.spawn(reap::reap(node.clone()));
             tasks.spawn(mark_silent::mark_silent(node.clone()));
             tasks.spawn(summarize::summarize(node.clone()));
+            tasks.spawn(trim::trim(node.clone()));
         }
         if let Some(bell) = bell {
             tasks.spawn(listen(bell, node.clone()));

@@ -61,6 +61,7 @@ mod task_queue;
 #[cfg(test)]
 mod tests;
 mod tick;
+mod trim;
 mod waits;
 mod watchdog;
 mod worker_backend;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use windrow_model::Time;
 use windrow_model::cron::Timetable;
-use windrow_model::record::{Job, Run, Schedule};
+use windrow_model::record::{Job, LogLevel, Run, Schedule};
 use windrow_model::state::Mode;
 use windrow_model::store::{NewLog, Queue, StoreError};
 
@@ -64,6 +64,12 @@ async fn start(node: &Node, job: &Job) -> Result<(), StoreError> {
         let next = Schedule { cron: cron.clone(), next_at: timetable.next_after(node.now()).ok() };
         return node.store.schedule(job.id, Some(next), ACTOR, node.now()).await;
     }
+    if let Some(why) = used_up(node, job).await? {
+        log_failure(node, job, why).await;
+        let next_at = cron.parse::<Timetable>().ok().and_then(|timetable| timetable.next_after(node.now()).ok());
+        let next = Schedule { cron: cron.clone(), next_at };
+        return node.store.schedule(job.id, Some(next), ACTOR, node.now()).await;
+    }
     let mut request = request(&*node.store, job, *at, ACTOR.to_owned()).await?;
     if let Some(workload) = node.workloads.get(job.kind.as_str()) {
         match workload.renewed(&job.workspace, &request.spec).await {
@@ -81,12 +87,24 @@ async fn start(node: &Node, job: &Job) -> Result<(), StoreError> {
         // A person started it in the meantime; the end of that run sets the next.
         Err(StoreError::RunningExisted { .. }) => Ok(()),
         Err(error) => {
-            let message = format!("the scheduled start failed: {error}");
-            let level = windrow_model::record::LogLevel::Error;
-            let (event, actor) = ("schedule_failed".to_owned(), ACTOR.to_owned());
-            let entry = NewLog { job: job.id, run: None, item: None, level, event, actor, message };
-            let _ = node.store.log(vec![entry], node.now()).await;
+            log_failure(node, job, error.to_string()).await;
             Err(error)
         }
     }
+}
+
+/// Why the workspace of the job may start no run, if it may not.
+async fn used_up(node: &Node, job: &Job) -> Result<Option<String>, StoreError> {
+    if node.settings.balance.of(&job.workspace).is_none() {
+        return Ok(None);
+    }
+    let spent = node.store.cost_of_workspace(&job.workspace).await?;
+    Ok(node.settings.balance.used_up(&job.workspace, spent))
+}
+
+async fn log_failure(node: &Node, job: &Job, why: String) {
+    let (level, message) = (LogLevel::Error, format!("the scheduled start failed: {why}"));
+    let (event, actor) = ("schedule_failed".to_owned(), ACTOR.to_owned());
+    let entry = NewLog { job: job.id, run: None, item: None, level, event, actor, message };
+    let _ = node.store.log(vec![entry], node.now()).await;
 }

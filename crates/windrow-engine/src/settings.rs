@@ -1,5 +1,6 @@
 //! Limits and intervals of one engine. The defaults are those of the requirements.
 
+use windrow_model::balance::Balance;
 use windrow_model::store::{Quota, Retention, Scope};
 
 #[derive(Debug, Clone)]
@@ -12,6 +13,8 @@ pub struct Settings {
     /// Maximum number of runs coordinated at the same time (T5).
     pub jobs: usize,
     pub quota: Quota,
+    /// What the runs of a workspace may cost together; its scheduled runs do not start when it is spent (E4).
+    pub balance: Balance,
     /// Worker slots (B1); 0 leaves all items to remote workers.
     pub workers: usize,
     /// Maximum number of claimed items that wait for a worker (B1).
@@ -45,6 +48,7 @@ impl Default for Settings {
             helps_other_nodes: false,
             jobs: 5,
             quota: Quota::default(),
+            balance: Balance::default(),
             workers: 32,
             queue: 1000,
             lease_ms: 15_000,

@@ -26,7 +26,7 @@ pub struct Calls<'a> {
     /// Who makes them: the evaluator's name, the simulated user.
     pub caller: &'a str,
     pub turn: usize,
-    /// Whether a call may be taken over from another item or job, and serve them.
+    /// Whether the result of a call may be shared with other items and jobs.
     pub cached: bool,
     /// Repeats of a row are calls of their own: the second trial never takes over from the first.
     pub trial: u32,
@@ -34,7 +34,7 @@ pub struct Calls<'a> {
     retry_from: Option<u32>,
     /// What is asked again because its answer was of no use is a call of its own, in the next round.
     round: u32,
-    /// Some call was made or taken over within this run.
+    /// Some call was made or reused within this run.
     current: AtomicBool,
     used: Mutex<Usage>,
 }
@@ -69,7 +69,7 @@ impl<'a> Calls<'a> {
         self.retry_from.is_some_and(|first| step.attempt().no() < first)
     }
 
-    /// Whether this is a retry, and every call so far was taken over from before it.
+    /// Whether this is a retry, and every call so far was reused from an earlier run.
     pub fn all_precede_the_retry(&self) -> bool {
         self.retry_from.is_some() && !self.current.load(Ordering::Relaxed)
     }
@@ -88,7 +88,7 @@ impl<'a> Calls<'a> {
         Self { cached, ..self }
     }
 
-    /// What the calls made or taken over through this have used up.
+    /// Usage of the calls that were made or reused here.
     pub fn used(&self) -> Usage {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -148,8 +148,8 @@ impl<'a> Calls<'a> {
         Ok(Answer { used, ..answer })
     }
 
-    /// What was lost on record was lost in an earlier attempt: it is handed in anew, under a key of
-    /// its own. What is lost now fails this attempt.
+    /// What was lost on record was lost in an earlier attempt: it is handed in again, under another
+    /// key. What is lost now fails this attempt.
     async fn hand_in_and_collect(
         &self,
         kind: &'static str,

@@ -34,6 +34,20 @@ pub fn evaluators(spec: &Json) -> Vec<String> {
     evaluators.filter_map(|evaluator| Some(evaluator["name"].as_str()?.to_owned())).collect()
 }
 
+/// `exact changed, helpful reused`: what a rescore with the later definition computes.
+pub fn judging_changes(before: &Json, after: &Json) -> String {
+    let (before, after) = (before.value(), after.value());
+    let earlier = before["evaluators"].as_array().cloned().unwrap_or_default();
+    let word = |evaluator: &serde_json::Value| match earlier.iter().find(|other| other["name"] == evaluator["name"]) {
+        None => "new",
+        Some(other) if other == evaluator => "reused",
+        Some(_) => "changed",
+    };
+    let later = after["evaluators"].as_array().into_iter().flatten();
+    let named = later.filter_map(|evaluator| Some(format!("{} {}", evaluator["name"].as_str()?, word(evaluator))));
+    named.collect::<Vec<_>>().join(", ")
+}
+
 /// Whether the run covers only the first rows.
 pub fn is_trial_run(spec: &Json) -> bool {
     !spec.value()["first"].is_null()
@@ -65,6 +79,15 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_rescore_says_which_evaluators_it_computes() {
+        let with = |evaluators: serde_json::Value| Json::of(&json!({ "evaluators": evaluators }));
+        let one = |name: &str, k: i64| json!({ "name": name, "kind": "exact", "config": k });
+        let (old, new) =
+            (with(json!([one("a", 1), one("b", 1)])), with(json!([one("a", 2), one("b", 1), one("c", 1)])));
+        assert_eq!(judging_changes(&old, &new), "a changed, b reused, c new");
+    }
 
     #[test]
     fn gates_that_cannot_be_read_are_an_error_and_not_no_gates() {

@@ -42,12 +42,12 @@ use rows::RowRules;
 pub use definition::placement::CAPABILITY;
 pub use definition::spec::{Callback, KIND};
 pub use evaluator::page as evaluators_page;
-pub use frozen::{columns, evaluators, filled_column, has_columns, is_trial_run, judges, quality};
+pub use frozen::{columns, evaluators, filled_column, has_columns, is_trial_run, judges, judging_changes, quality};
 pub use process::broken_code;
 
 pub const FILE_KIND: Kind = Kind { name: KIND, load: file::load, rolls_back: false };
 
-/// The same job over the first rows of its dataset only (a trial run). What it does is taken over
+/// The same job over the first rows of its dataset only (a trial run). Its results are reused
 /// when all rows are run.
 pub fn first_rows(job: LoadedJob, rows: u64) -> Result<LoadedJob, serde_json::Error> {
     let mut spec: ExperimentSpec = job.spec.parse()?;

@@ -1,5 +1,5 @@
-//! One step under the journal's rules: what was done before is reused, what costs is announced
-//! before it is made, and what came of it is recorded. Limits of a provider are waited for here.
+//! One step under the journal's rules: what was done before is reused, a paid call is recorded
+//! before it is made, and so is its result. Limits of a provider are waited for here.
 
 use std::future::Future;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use windrow_model::limit::{Demand, Permit, Response};
 use windrow_model::step::{Recalled, StepIntent, StepResult, Usage};
 use windrow_model::workload::{Halt, Journal, Stopped};
 
-/// Kinds of the steps of the target itself, and of whoever else is called.
+/// Kinds of the steps of the target itself, and of other calls.
 pub const TARGET: &str = "target";
 pub const CALL: &str = "call";
 /// A cell of a column: its target's answer, or its text.

@@ -33,7 +33,7 @@ windrow_model::vocabulary! {
     pub enum OnTypeChange {
         #[doc = "The column becomes wider."]
         Widen = "widen",
-        #[doc = "The record is put aside."]
+        #[doc = "The record is rejected and kept in `_windrow_rejected`."]
         Reject = "reject",
         #[doc = "The run stops before the batch is written."]
         Stop = "stop",

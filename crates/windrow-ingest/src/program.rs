@@ -171,7 +171,7 @@ impl Walk<'_> {
         };
         let no = self.journal.begin(intent).await?;
         if no.no >= MAX_STEPS {
-            let message = format!("an attempt has at most {MAX_STEPS} batches; the next one goes on");
+            let message = format!("an attempt has at most {MAX_STEPS} batches; the next attempt continues");
             let failure = Failure::new(ErrorClass::Server, message);
             self.journal.finish(no, StepResult::Failed { failure: failure.clone() });
             return Err(failure.into());
@@ -291,7 +291,7 @@ impl Ingest {
             Tolerance::Share(share) => format!("{}%", share * 100.0),
         };
         let message = format!(
-            "{} of {} records were put aside, and `max_rejected` is {allowed}; their reasons are in _windrow_rejected",
+            "{} of {} records were rejected, and `max_rejected` is {allowed}; their reasons are in _windrow_rejected",
             total.failed, total.fetched
         );
         Err(Failure::new(ErrorClass::InvalidOutput, message))

@@ -45,7 +45,7 @@ impl Slicing {
                 let mut names: Vec<String> = values.iter().map(text_of).collect();
                 names.sort();
                 let twice = names.windows(2).find(|pair| pair[0] == pair[1]);
-                twice.map_or(Ok(()), |pair| Err(format!("the value {} stands there twice", pair[0])))
+                twice.map_or(Ok(()), |pair| Err(format!("the value {} is listed twice", pair[0])))
             }
         }
     }

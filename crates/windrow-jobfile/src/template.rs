@@ -45,6 +45,7 @@ impl Template {
         environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
         environment.set_debug(true);
         environment.add_filter("truncate", truncate);
+        environment.add_filter("urlencode", urlencode);
         environment.add_template_owned(NAME, source.to_owned())?;
         let globals: BTreeSet<String> = environment.globals().map(|(name, _)| name.to_owned()).collect();
         let used = environment.get_template(NAME)?.undeclared_variables(false);
@@ -71,6 +72,18 @@ fn truncate(text: String, length: Option<usize>, end: Option<String>) -> String 
     }
     let kept = length.saturating_sub(end.chars().count());
     text.chars().take(kept).chain(end.chars()).take(length).collect()
+}
+
+/// A text as one part of a URL: all bytes but letters, digits and `-._~` are percent-encoded.
+fn urlencode(text: String) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~');
+    text.bytes().fold(String::with_capacity(text.len()), |mut encoded, byte| {
+        match plain(byte) {
+            true => encoded.push(char::from(byte)),
+            false => encoded.push_str(&format!("%{byte:02X}")),
+        }
+        encoded
+    })
 }
 
 /// What a template sees: what it is given (the output to judge), then the turn's own fields before
@@ -145,6 +158,13 @@ mod tests {
         };
         assert_eq!(cut("{{ t | truncate(8) }} {{ t | truncate(5) }} {{ t | truncate }}"), "äbcdefgh äb... äbcdefgh");
         assert_eq!(cut("{{ t | truncate(4, '') }} {{ t | truncate(2) }}"), "äbcd ..");
+    }
+
+    #[test]
+    fn a_text_fits_into_a_url() {
+        let template = Template::new("http://h/?q={{ q | urlencode }}&n={{ n | urlencode }}").unwrap();
+        let row = variables(serde_json::json!({ "q": "größe & 50% of a/b?", "n": 7 }));
+        assert_eq!(template.render(&row).unwrap(), "http://h/?q=gr%C3%B6%C3%9Fe%20%26%2050%25%20of%20a%2Fb%3F&n=7");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::failure::ErrorClass;
 use crate::ids::ItemId;
 use crate::json::Json;
 use crate::state::{ItemState, Mode, RunState};
-use crate::step::{Score, Usage, Verdict};
+use crate::step::{Score, Usage, Verdict, answer_text};
 
 pub const RUN_SUBMITTED: &str = "run_submitted";
 pub const RUN_STATE: &str = "run_state";
@@ -18,7 +18,7 @@ pub const ITEMS_PARTIAL: &str = "items_partial";
 
 /// Items in one event, at most: a reader holds a few of them in memory.
 pub const ITEMS: usize = 100;
-/// Characters of an error's message and of a score's reason; all of it is with the item.
+/// Characters of an error's message, of an output and of a score's reason; all of it is with the item.
 const MESSAGE: usize = 300;
 
 /// An item that was settled, with its result.
@@ -32,6 +32,9 @@ pub struct ArchivedItem {
     pub usage: Usage,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorNote>,
+    /// The beginning of the last output, in online runs: their results are pushed (E11).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
     pub scores: Vec<ScoreNote>,
 }
 
@@ -44,6 +47,13 @@ pub struct ErrorNote {
 impl ErrorNote {
     pub fn of((class, message): &(ErrorClass, String)) -> Self {
         Self { class: *class, message: shortened(message) }
+    }
+}
+
+/// Adds the beginning of an answer; of several the last stays.
+pub fn add_answer(item: &mut ArchivedItem, kind: &str, output: &Json) {
+    if let Some(text) = answer_text(kind, output) {
+        item.output = Some(shortened(&text));
     }
 }
 

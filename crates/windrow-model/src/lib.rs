@@ -42,6 +42,6 @@ pub use number::{aggregate, compare, gate};
 pub use port::{
     access, alert, analytics, audit, bell, dataset, hook, metric, secret, store, trace, worker_backend, workload,
 };
-pub use rule::{cron, first_calls, health, limit, priority, retry, rollout, selection, why};
+pub use rule::{balance, cron, first_calls, health, limit, priority, retry, rollout, selection, why};
 pub use syntax_error::SyntaxError;
 pub use time::{Clock, Time};

@@ -28,6 +28,37 @@ pub struct TargetView {
     pub error: Option<String>,
     pub tries: u32,
     pub duration_ms: Option<i64>,
+    /// Grows whenever a worker takes the target.
+    #[serde(default)]
+    pub version: i64,
+    /// Tries of its last run after the first one.
+    #[serde(default)]
+    pub retries: u32,
+    #[serde(flatten)]
+    pub labels: TargetLabels,
+}
+
+/// What a target carries (B10, B15).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+pub struct TargetLabels {
+    /// The target's own `id`, or its name.
+    pub target_id: String,
+    /// The target's own `type`, or what the action changes: `kafka-connect`, `http` …
+    pub target_type: String,
+    /// What is done to it, e.g. `change_config`.
+    pub action: String,
+    /// Who created the batch.
+    pub creator: String,
+    /// These four: the target's own, or those of its job.
+    pub service: String,
+    pub environment: String,
+    pub region: String,
+    pub az: String,
+    /// What else its source says about it.
+    #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
+    #[schema(value_type = std::collections::BTreeMap<String, Value>)]
+    pub info: serde_json::Map<String, Value>,
 }
 
 /// The change that an operation would make to one target.

@@ -103,6 +103,12 @@ impl Run {
         Some(self.ended_at? - self.started_at.unwrap_or(self.created_at))
     }
 
+    /// When the run starts its items, if the system retries them after the end of an earlier run and has not begun (T17).
+    pub fn next_retry_at(&self) -> Option<Time> {
+        let waits = !self.state.is_final() && self.counters.running + self.counters.settled() == 0;
+        self.selection.as_ref().filter(|_| waits)?.not_before
+    }
+
     /// Such a run may be admitted by any coordinator.
     pub fn awaits_coordinator(&self, now: Time) -> bool {
         !self.state.is_final()

@@ -41,6 +41,19 @@ impl std::fmt::Debug for ContentKey {
     }
 }
 
+/// Kinds of steps that make what a reader calls the output of a row: a target, a column, an answer that came later.
+pub const ANSWERING: [&str; 3] = ["target", "column", "collect"];
+
+/// The text of an answer, from the output of such a step.
+pub fn answer_text(kind: &str, output: &Json) -> Option<String> {
+    let mut output = output.value();
+    if kind == "collect" {
+        output = output.get_mut("answer")?.take();
+    }
+    let text = output["content"].as_str().or(output.as_str()).map(str::to_owned);
+    Some(text.unwrap_or_else(|| output.to_string()))
+}
+
 crate::vocabulary! {
     /// What to do about a call whose outcome is unknown.
     pub enum OnUnknown {

@@ -33,7 +33,16 @@ fn compared(before: &[f64], after: &[f64]) -> Difference {
         for (side, value) in [(Side::Before, *before), (Side::After, *after)] {
             let verdict = if value >= 0.5 { Verdict::Pass } else { Verdict::Fail };
             let (row, item, ordinal) = (ContentKey(key), ItemId(no as i64), no as i64);
-            pairing.add(Finding { evaluator: "e", row, side, item, ordinal, verdict, value: Some(value) });
+            pairing.add(Finding {
+                evaluator: "e",
+                row,
+                side,
+                item,
+                variant: None,
+                ordinal,
+                verdict,
+                value: Some(value),
+            });
         }
     }
     pairing.finish().evaluators.remove("e").unwrap()

@@ -38,7 +38,7 @@ use target_source::TargetSource;
 
 pub use image::differences;
 pub use preview::preview;
-pub use record::target_view;
+pub use record::{target_labels, target_view};
 pub use spec::{CAPABILITY, KIND};
 
 pub const FILE_KIND: Kind = Kind { name: KIND, load: file::load, rolls_back: true };

@@ -211,7 +211,7 @@ impl Operation {
             seen.push(self.veil.seal(image, self.handler(), &secrets).await?);
         }
         let changes = differences(&seen[0], &seen[1]).join("; ");
-        let message = format!("conflict: it has changed since ({changes}); use --force to overwrite it");
+        let message = format!("conflict: changed after the operation ({changes}); use --force to overwrite it");
         Err(invalid_request(message).into())
     }
 

@@ -1,7 +1,9 @@
 //! What became of one target, read from what is stored about it: the lines of an operation's report.
 
-use windrow_model::operation::TargetView;
-use windrow_model::record::{ItemDetail, Run};
+use serde_json::{Map, Value};
+use windrow_model::Json;
+use windrow_model::operation::{TargetLabels, TargetView};
+use windrow_model::record::{ItemDetail, Labels, Run};
 use windrow_model::state::{ItemState, Mode, Outcome};
 use windrow_model::view::ItemView;
 use windrow_model::view::batch::BatchStatus;
@@ -9,6 +11,7 @@ use windrow_model::view::batch::BatchStatus;
 use super::change_record::{ChangeRecord, change_records};
 use super::image::differences;
 use super::mask::masked;
+use super::spec::OperationSpec;
 use super::target::Target;
 
 /// `run` is the one that made the item what it is.
@@ -41,7 +44,44 @@ pub fn target_view(detail: &ItemDetail, run: &Run) -> TargetView {
         error: item.error.as_ref().map(|(class, message)| format!("{class}: {message}")),
         tries: item.tries,
         duration_ms: last.and_then(|last| Some(last.ended_at? - last.started_at?)),
+        version: detail.attempts.iter().map(|attempt| attempt.fence).sum(),
+        retries: last.map_or(0, |last| last.retries),
+        labels: TargetLabels::default(),
     }
+}
+
+/// What a target carries (B10, B15): what its source says about it, otherwise what its job does.
+pub fn target_labels(view: &TargetView, detail: &ItemDetail, labels: &Labels, spec: &Json) -> TargetLabels {
+    let target = detail.input.parse::<Target>().unwrap_or_else(|_| Target::named(&view.target));
+    let Labels { creator, service, environment, region, az, extra: _ } = labels;
+    let mut info = target.fields;
+    let mut own = |name: &str, otherwise: &str| match info.remove(name) {
+        None | Some(Value::Null) => otherwise.to_owned(),
+        Some(Value::String(text)) => text,
+        Some(other) => other.to_string(),
+    };
+    let (kind, action) = action_of(spec);
+    TargetLabels {
+        target_id: own("id", &view.target),
+        target_type: own("type", &kind),
+        action,
+        creator: creator.clone(),
+        service: own("service", service),
+        environment: own("environment", environment),
+        region: own("region", region),
+        az: own("az", az),
+        info: match masked(Value::Object(info)) {
+            Value::Object(info) => info,
+            _ => Map::new(),
+        },
+    }
+}
+
+/// The type of the targets, and what is done to them.
+fn action_of(spec: &Json) -> (String, String) {
+    let Ok(spec) = spec.parse::<OperationSpec>() else { return Default::default() };
+    let action = spec.action.config["do"].as_str().unwrap_or("apply").to_owned();
+    (spec.action.kind, action)
 }
 
 /// A target that a rollback left alone, because there was nothing to take back, reads as it did before.

@@ -50,7 +50,7 @@ pub fn irreversible(action: &Component) -> Option<&'static str> {
 
 pub fn build(action: &Component, environment: &Environment) -> Result<Arc<dyn Handler>, Failure> {
     let Some(kind) = KINDS.iter().find(|kind| kind.name == action.kind) else {
-        return Err(invalid_request(format!("there is no action {:?}", action.kind)));
+        return Err(invalid_request(format!("unknown action {:?}", action.kind)));
     };
     (kind.build)(action.config.clone(), environment)
 }

@@ -26,7 +26,7 @@ impl Target {
                 Some(Value::Number(id)) => Ok(Self { name: id.to_string(), fields }),
                 _ => Err("a target needs a `name`".to_owned()),
             },
-            other => Err(format!("{other} is no target; a target is a name, or an object with a `name`")),
+            other => Err(format!("{other} is not a target; a target is a name, or an object with a `name`")),
         }
     }
 

@@ -30,7 +30,7 @@ impl TargetSource {
                 return Ok((targets.get(from..to).unwrap_or_default().to_vec(), to >= targets.len()));
             }
         };
-        let library = self.library.as_ref().ok_or_else(|| invalid_request("there is no store to read targets from"))?;
+        let library = self.library.as_ref().ok_or_else(|| invalid_request("no store is open to read targets from"))?;
         let version = *self.version.get_or_try_init(|| self.find(library, list)).await?;
         let rows = library.page(version, from as i64, limit).await.map_err(unread)?;
         let done = rows.is_empty() || (from + rows.len()) as u64 >= list.rows;

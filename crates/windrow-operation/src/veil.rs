@@ -99,6 +99,6 @@ impl Veil {
             false => Ok(None),
         };
         let opened = rewritten(&value, false, &open, &|_| false);
-        opened.map_err(|()| invalid_request("its passwords were sealed with another key; restore the master key"))
+        opened.map_err(|()| invalid_request("its passwords were encrypted with another key; restore the master key"))
     }
 }

@@ -35,7 +35,7 @@ pub fn cell(seen: &Seen<'_>, name: &Name) -> Value {
 
 /// Whole numbers, as opposed to numbers with a fraction.
 pub fn is_whole(name: &Name) -> bool {
-    let fraction =
-        matches!(name, Name::Cost | Name::Score(_) | Name::Delta(_) | Name::BaselineScore(_) | Name::Corrected(_));
+    let fraction = matches!(name, Name::Cost | Name::DeltaCost | Name::Score(_) | Name::Delta(_))
+        || matches!(name, Name::BaselineScore(_) | Name::Corrected(_));
     name.kind() == Kind::Number && !fraction && !matches!(name, Name::Field(..))
 }

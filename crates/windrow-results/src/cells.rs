@@ -3,10 +3,8 @@
 
 use windrow_model::record::{Attempt, ItemDetail, Step};
 use windrow_model::state::{AttemptState, ItemState, StepState};
-use windrow_model::step::{Score, Usage, Verdict};
+use windrow_model::step::{Score, Usage, Verdict, answer_text};
 use windrow_model::{AttemptId, StepId, Time};
-
-use crate::row::text_of;
 
 windrow_model::vocabulary! {
     /// State of a cell; the words of the task API.
@@ -176,11 +174,7 @@ fn is_of(step: &Step, column: &CellColumn) -> bool {
 }
 
 fn answer_of(made: &Step) -> Option<String> {
-    let mut output = made.output.as_ref()?.value();
-    if made.kind == "collect" {
-        output = output.get_mut("answer")?.take();
-    }
-    Some(output["content"].as_str().map_or_else(|| text_of(&output), str::to_owned))
+    answer_text(&made.kind, made.output.as_ref()?)
 }
 
 fn score_of(name: &str, made: &Step) -> Option<Score> {

@@ -4,7 +4,7 @@ use windrow_model::Time;
 use windrow_model::label::{self, Label};
 use windrow_model::step::{ContentKey, Verdict};
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct RowLabel {
     pub name: String,
     pub verdict: Option<Verdict>,

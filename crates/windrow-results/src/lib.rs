@@ -21,7 +21,7 @@ pub mod summary;
 pub mod table;
 
 pub use columns::{Grid, Pairs, Trial};
-pub use query::{Condition, Kind, Name, Names, Seen, Sort, Value};
+pub use query::{Condition, Grouping, Kind, Name, Names, Seen, Sort, Value};
 pub use row::{ResultRow, RowOutcome};
 pub use table::survey::Survey;
 pub use table::{Baseline, Table};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 use windrow_model::record::{ItemDetail, ItemResult, Step};
 use windrow_model::state::{AttemptState, ItemState, Outcome};
-use windrow_model::step::{ContentKey, Score, Usage, Verdict};
+use windrow_model::step::{ANSWERING, ContentKey, Score, Usage, Verdict, answer_text};
 use windrow_model::trace::TraceId;
 use windrow_model::{AttemptId, ErrorClass, ItemId, RunId, StepId, Time};
 
@@ -113,7 +113,12 @@ impl ResultRow {
         RESERVED.iter().for_each(|name| drop(fields.remove(*name)));
         let input = serde_json::to_string(&fields).unwrap_or_default();
         let expected = EXPECTED.iter().find_map(|name| fields.get(*name)).map(text_of);
-        let answers = attempt.map_or_else(Vec::new, |attempt| answers(&detail.steps, attempt));
+        let at_work = if made.is_none() { at_work(detail) } else { Vec::new() };
+        let answers = match attempt {
+            _ if !at_work.is_empty() => at_work,
+            Some(attempt) => answers(&detail.steps, attempt),
+            None => Vec::new(),
+        };
         let (mut output, mut outputs) = (None, BTreeMap::new());
         let mut turns: BTreeSet<u32> = scores.iter().map(|score| score.turn).collect();
         for (name, turn, text) in answers {
@@ -227,19 +232,33 @@ fn outcome_of(state: ItemState, attempt: AttemptState, scores: &[Score]) -> RowO
     }
 }
 
-/// Name, turn and text of every answer of one attempt, computed in it or reused from an earlier one.
-fn answers(steps: &[Step], attempt: AttemptId) -> Vec<(&str, u32, String)> {
+/// What an item that is not done yet has finished in its run: the newest answer to each question, whichever attempt gave
+/// it.
+fn at_work(detail: &ItemDetail) -> Vec<Answer<'_>> {
+    if detail.item.state != ItemState::Queued {
+        return Vec::new();
+    }
+    let mut found: Vec<Answer<'_>> = Vec::new();
+    for attempt in detail.attempts.iter().filter(|attempt| attempt.run == detail.item.run) {
+        let newer = answers(&detail.steps, attempt.id);
+        found.retain(|(name, turn, _)| !newer.iter().any(|(other, at, _)| (name, turn) == (other, at)));
+        found.extend(newer);
+    }
+    found
+}
+
+/// Name, turn and text.
+type Answer<'a> = (&'a str, u32, String);
+
+/// Every answer of one attempt, computed in it or reused from an earlier one.
+fn answers(steps: &[Step], attempt: AttemptId) -> Vec<Answer<'_>> {
     let by_id = |id: StepId| steps.iter().find(|step| step.id == id);
     let own = steps.iter().filter(|step| step.id.attempt() == attempt);
     // A target that answers later has a second step: its answer comes after what was handed in, and replaces it.
-    own.filter(|step| matches!(step.kind.as_str(), "target" | "column" | "collect"))
+    own.filter(|step| ANSWERING.contains(&step.kind.as_str()))
         .filter_map(|step| {
             let made = step.reused_from.and_then(by_id).unwrap_or(step);
-            let mut output = made.output.as_ref()?.value();
-            if step.kind == "collect" {
-                output = output.get_mut("answer")?.take();
-            }
-            let text = output["content"].as_str().map_or_else(|| text_of(&output), str::to_owned);
+            let text = answer_text(&step.kind, made.output.as_ref()?)?;
             Some((step.name.as_str(), step.turn, text))
         })
         .collect()

@@ -6,18 +6,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use windrow_model::aggregate::{Aggregates, BINS, Interval, Percentiles, ScoreSummary, Tally};
-use windrow_model::compare::{Difference, Finding, Pairing, Side, holm};
+use windrow_model::compare::{self, Difference, Finding, Pairing, Side, holm};
 use windrow_model::step::Verdict;
 
-use crate::query::{Kind, Name, Seen, Value};
+use crate::query::{Grouping, Kind, Name, Seen, Value};
 use crate::row::ResultRow;
 
 /// Values that a facet lists, most frequent first.
 const FACET_VALUES: usize = 50;
 /// More distinct numbers than this are grouped into ranges.
 pub(crate) const EXACT_NUMBERS: usize = 20;
-/// Normal quantiles of a two-sided test at 5% with a power of 80%.
-const DETECTABLE: f64 = 1.959_964 + 0.841_621;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Header {
@@ -85,8 +83,11 @@ pub struct Paired {
     /// Mean of this side less the baseline.
     pub diff: f64,
     pub interval: Option<Interval>,
-    /// McNemar's exact test where all values are 0 or 1, else a paired t-test.
+    /// Of `test`.
     pub p: Option<f64>,
+    /// `mcnemar` (exact) where every value is 0 or 1, else `permutation` of the paired differences.
+    #[serde(default)]
+    pub test: String,
     /// Corrected for the number of metrics (Holm).
     pub p_adjusted: Option<f64>,
     pub improved: i64,
@@ -94,7 +95,7 @@ pub struct Paired {
     pub regressed: i64,
     /// Smallest difference that this many rows detect with 80% power at the 5% level.
     pub mde: Option<f64>,
-    /// `improved`, `regressed`, or `unclear` where the interval includes 0.
+    /// `improved` or `regressed` if the corrected p is at most 0.05, `unchanged` if no row differs, else `unclear`.
     pub verdict: String,
     pub baseline: BaselineMetric,
 }
@@ -261,7 +262,8 @@ fn paired(rows: &[Seen<'_>]) -> BTreeMap<String, Paired> {
                 let (evaluator, verdict, value) = (score.name.as_str(), score.verdict, score.value);
                 let turn = score.turn;
                 let (item, ordinal) = (row.item, row.ordinal);
-                findings.push((Finding { evaluator, row: row.key, side, item, ordinal, verdict, value }, turn));
+                let (row, variant) = (row.key, row.variant.as_deref());
+                findings.push((Finding { evaluator, row, side, item, variant, ordinal, verdict, value }, turn));
             }
         }
     }
@@ -273,89 +275,116 @@ fn paired(rows: &[Seen<'_>]) -> BTreeMap<String, Paired> {
     let mut found = BTreeMap::new();
     for (name, difference) in pairing.finish().evaluators {
         let Some(summary) = baseline.get(&name) else { continue };
-        let mut own = findings.iter().filter(|(finding, _)| finding.evaluator == name);
-        let binary = own.all(|(finding, _)| matches!(finding.value, None | Some(0.0 | 1.0)));
         let count = |word| rows.iter().filter(|seen| seen.change(&name) == Some(word)).count() as i64;
         let changes = ["improved", "same", "regressed"].map(count);
-        found.extend(paired_metric(&difference, summary, binary, changes).map(|paired| (name, paired)));
+        found.extend(paired_metric(&difference, summary, changes).map(|paired| (name, paired)));
     }
     adjust(&mut found);
     found
 }
 
-/// `binary`: every value is 0 or 1. `changes`: rows that improved, stayed the same and regressed.
+/// The numbers of [`Difference`], as reports and comparisons have them, with the rows of the table that improved, stayed
+/// the same and regressed.
 pub(crate) fn paired_metric(
     difference: &Difference,
     baseline: &ScoreSummary,
-    binary: bool,
     [improved, same, regressed]: [i64; 3],
 ) -> Option<Paired> {
     let change = difference.mean?;
-    let verdict = match change.interval {
-        Some(interval) if interval.low > 0.0 => "improved",
-        Some(interval) if interval.high < 0.0 => "regressed",
-        _ => "unclear",
-    };
     Some(Paired {
         n: difference.rows,
         diff: change.difference,
         interval: change.interval,
-        p: if binary { difference.flips_p.or(change.p) } else { change.p },
+        p: difference.p,
+        test: difference.test.clone(),
         p_adjusted: None,
         improved,
         same,
         regressed,
-        mde: change.std_error.map(|error| error * DETECTABLE),
-        verdict: verdict.to_owned(),
+        mde: difference.mde,
+        verdict: String::new(),
         baseline: BaselineMetric { mean: change.before, histogram: histogram(baseline) },
     })
 }
 
-/// Corrects for the number of metrics.
+/// Corrects for the number of metrics, and says what follows.
 pub(crate) fn adjust(found: &mut BTreeMap<String, Paired>) {
     let adjusted = holm(&found.values().map(|paired| paired.p).collect::<Vec<_>>());
     for (paired, adjusted) in found.values_mut().zip(adjusted) {
         paired.p_adjusted = adjusted;
+        let differs = paired.improved + paired.regressed > 0;
+        paired.verdict = compare::verdict(adjusted, paired.diff, differs).to_owned();
     }
 }
 
-/// Largest first; numbers with many values in ranges.
-pub fn groups(rows: &[Seen<'_>], name: &Name) -> Vec<Group> {
-    let label = labels(rows, name);
-    let mut by_value: BTreeMap<Option<String>, Vec<Seen<'_>>> = BTreeMap::new();
+/// Largest first, numbers with many values in ranges; with a width by value.
+pub fn groups(rows: &[Seen<'_>], grouping: &Grouping) -> Vec<Group> {
+    let label = label(buckets(rows, grouping));
+    let mut by_value: BTreeMap<Option<Bucket>, Vec<Seen<'_>>> = BTreeMap::new();
     for seen in rows {
-        by_value.entry(label(&seen.value(name))).or_default().push(*seen);
+        by_value.entry(label(&seen.value(&grouping.name))).or_default().push(*seen);
     }
-    let group = |(value, rows): (Option<String>, Vec<Seen<'_>>)| Group {
-        value,
+    let group = |(bucket, rows): (Option<Bucket>, Vec<Seen<'_>>)| Group {
+        value: bucket.map(|bucket| bucket.1),
         n: rows.len() as i64,
         outcomes: header(&rows).outcomes,
         metrics: metrics(&rows),
     };
-    let mut groups: Vec<Group> = by_value.into_iter().map(group).collect();
-    groups.sort_by_key(|group| (group.value.is_none(), -group.n));
+    in_order(by_value.into_iter().map(group).collect(), grouping)
+}
+
+pub(crate) fn in_order(mut groups: Vec<Group>, grouping: &Grouping) -> Vec<Group> {
+    groups.sort_by_key(|group| (group.value.is_none(), if grouping.width.is_some() { 0 } else { -group.n }));
     groups
 }
 
-pub(crate) type Label = Box<dyn Fn(&Value<'_>) -> Option<String>>;
-
-/// What a value is called as a group.
-fn labels(rows: &[Seen<'_>], name: &Name) -> Label {
-    let numbers: BTreeSet<u64> = rows.iter().filter_map(|seen| number(&seen.value(name))).map(f64::to_bits).collect();
-    let many = matches!(name.kind(), Kind::Number | Kind::Time) && numbers.len() > EXACT_NUMBERS;
-    label(many.then(|| bounds(numbers.into_iter().map(f64::from_bits))))
+/// How values become groups.
+pub(crate) enum Buckets {
+    /// Each value is one.
+    Values,
+    /// Equal parts of the range of all numbers.
+    Parts(f64, f64),
+    /// From a multiple of the width to the next.
+    Width(f64),
 }
 
-/// `range`: of numbers that are grouped into ranges.
-pub(crate) fn label(range: Option<(f64, f64)>) -> Label {
-    let Some((from, to)) = range else {
-        return Box::new(|value| (!value.is_null()).then(|| value.text().into_owned()));
-    };
-    let width = (to - from) / BINS as f64;
-    Box::new(move |value| {
-        let at = bin(number(value)?, from, to);
-        Some(format!("{} to {}", from + width * at as f64, from + width * (at + 1) as f64))
-    })
+/// A group: its place among groups with a width, and what it is called.
+pub(crate) type Bucket = (i64, String);
+pub(crate) type Label = Box<dyn Fn(&Value<'_>) -> Option<Bucket>>;
+
+fn buckets(rows: &[Seen<'_>], grouping: &Grouping) -> Buckets {
+    let name = &grouping.name;
+    if let Some(width) = grouping.width {
+        return Buckets::Width(width);
+    }
+    let numbers: BTreeSet<u64> = rows.iter().filter_map(|seen| number(&seen.value(name))).map(f64::to_bits).collect();
+    let many = matches!(name.kind(), Kind::Number | Kind::Time) && numbers.len() > EXACT_NUMBERS;
+    if !many {
+        return Buckets::Values;
+    }
+    let (from, to) = bounds(numbers.into_iter().map(f64::from_bits));
+    Buckets::Parts(from, to)
+}
+
+/// What a value is called as a group.
+pub(crate) fn label(buckets: Buckets) -> Label {
+    match buckets {
+        Buckets::Values => Box::new(|value| (!value.is_null()).then(|| (0, value.text().into_owned()))),
+        Buckets::Parts(from, to) => Box::new(move |value| {
+            let (width, at) = ((to - from) / BINS as f64, bin(number(value)?, from, to));
+            Some((0, format!("{} to {}", from + width * at as f64, from + width * (at + 1) as f64)))
+        }),
+        Buckets::Width(width) => Box::new(move |value| {
+            // A value that is a multiple of the width up to rounding begins its own group.
+            let at = (number(value)? / width + 1e-9).floor();
+            Some((at as i64, format!("{} to {}", edge(at * width), edge((at + 1.0) * width))))
+        }),
+    }
+}
+
+/// Without the digits that multiplying by a fraction adds.
+fn edge(number: f64) -> f64 {
+    if number.abs() < 1e6 { (number * 1e9).round() / 1e9 } else { number }
 }
 
 fn number(value: &Value<'_>) -> Option<f64> {

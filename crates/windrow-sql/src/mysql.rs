@@ -7,7 +7,10 @@ use mysql::{Conn, DriverError, Error, Opts, OptsBuilder, SslOpts};
 use crate::{CONNECT, option, split};
 
 const KNOWN: [&str; 3] = ["sslmode", "sslrootcert", "require_ssl"];
-const SILENCE_MS: u32 = 20_000;
+/// A server that stopped answering is noticed after this time.
+const SILENCE_MS: u32 = 10_000;
+#[cfg(target_os = "linux")]
+const PROBE_S: u32 = 2;
 
 #[derive(Clone)]
 pub struct Address {
@@ -49,7 +52,7 @@ impl Address {
             .tcp_connect_timeout(Some(CONNECT))
             .tcp_keepalive_time_ms(Some(SILENCE_MS));
         #[cfg(target_os = "linux")]
-        let opts = opts.tcp_user_timeout_ms(Some(SILENCE_MS));
+        let opts = opts.tcp_user_timeout_ms(Some(SILENCE_MS)).tcp_keepalive_probe_interval_secs(Some(PROBE_S));
         Ok(Self { opts: opts.into(), tls, optional: mode == "prefer" })
     }
 

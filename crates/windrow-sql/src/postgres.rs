@@ -15,7 +15,8 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::{CONNECT, option, split};
 
 /// A server that stopped answering is noticed after this time.
-const SILENCE: Duration = Duration::from_secs(20);
+const SILENCE: Duration = Duration::from_secs(10);
+const PROBE: Duration = Duration::from_secs(2);
 
 #[derive(Clone)]
 pub struct Address {
@@ -38,7 +39,7 @@ impl Address {
             Some(cause) => format!("{error}: {cause}"),
             None => error.to_string(),
         })?;
-        config.connect_timeout(CONNECT).tcp_user_timeout(SILENCE).keepalives_idle(SILENCE);
+        config.connect_timeout(CONNECT).tcp_user_timeout(SILENCE).keepalives_idle(SILENCE).keepalives_interval(PROBE);
         if config.get_application_name().is_none() {
             config.application_name(application);
         }

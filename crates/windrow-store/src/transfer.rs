@@ -39,7 +39,7 @@ pub fn transfer(from: &Path, to: &str, progress: &mut dyn FnMut(&str, u64)) -> R
     let source = Connection::Sqlite(sqlite::open_reader(from)?);
     let address = Address::parse(to)?;
     address.migrate()?;
-    let target = address.connect_writer().map_err(failure::StoreFailure::from)?;
+    let target = address.connect_unlimited().map_err(failure::StoreFailure::from)?;
     let tables = tables(&source)?;
     // One moment of the file, whatever is written to it meanwhile.
     source.perform("BEGIN").map_err(failure::StoreFailure::from)?;
@@ -50,7 +50,7 @@ pub fn transfer(from: &Path, to: &str, progress: &mut dyn FnMut(&str, u64)) -> R
 pub fn dump(from: &str, to: &Path, progress: &mut dyn FnMut(&str, u64)) -> Result<Vec<Moved>> {
     let address = Address::parse(from)?;
     make_ready(&address)?;
-    let source = address.connect_reader().map_err(failure::StoreFailure::from)?;
+    let source = address.connect_unlimited().map_err(failure::StoreFailure::from)?;
     let target = Connection::Sqlite(sqlite::open_writer(to)?);
     Ok(dump_into(&source, &target, progress)?)
 }

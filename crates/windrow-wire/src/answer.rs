@@ -11,7 +11,7 @@ use crate::{DatasetSummary, HealthCheck, JobRow, ListedItem, LogLine, RunDetail,
 /// Whether failed rows are run again before a failed gate counts.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 pub struct Confirming {
-    /// The run that was started; null if there is nothing to confirm.
+    /// The run that was started; null if no row has to be confirmed.
     pub run: Option<String>,
     /// From 1.
     pub no: u32,

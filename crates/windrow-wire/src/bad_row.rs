@@ -14,6 +14,9 @@ pub struct BadRow {
     pub item: String,
     /// Position in the source, from 1.
     pub row: i64,
+    /// Where the job has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<String>,
     pub turn: u32,
     pub evaluator: String,
     pub verdict: Verdict,
@@ -28,6 +31,7 @@ impl BadRow {
         Self {
             item: bad.item.to_string(),
             row: bad.ordinal + 1,
+            variant: detail.item.variant.clone(),
             turn: bad.score.turn,
             evaluator: bad.score.name.clone(),
             verdict: bad.score.verdict,

@@ -49,7 +49,7 @@ pub struct SideChange {
     pub comparison: Comparison,
     /// What is different in the definition of the run.
     pub definition: Vec<FieldChange>,
-    /// Rows that passed before and do not now, and the other way round, with both outputs.
+    /// Rows that passed before and do not now, the other way round, and those whose value fell most, with both outputs.
     pub rows: Vec<ChangedOutput>,
 }
 
@@ -67,10 +67,13 @@ pub struct FieldChange {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ChangedOutput {
     pub evaluator: String,
-    /// `regressed` or `fixed`.
+    /// `regressed`, `fixed`, or `fell` for a row that still passes or failed before.
     pub change: String,
     /// Place in the dataset, from 1.
     pub row: i64,
+    /// Where the job has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<String>,
     pub item: String,
     pub input: String,
     pub expected: Option<String>,
@@ -88,7 +91,9 @@ pub struct TrendView {
     pub job: String,
     /// Finished runs, oldest first.
     pub runs: Vec<TrendRun>,
-    /// `NAME.mean` and `NAME.pass_rate` of every evaluator, `errors`, `latency.p50`, `latency.p90`, `cost`, `tokens`.
+    /// `NAME.mean` and `NAME.pass_rate` of every evaluator, with trials also `NAME.pass@K` and `NAME.pass^K` of the lowest
+    /// and highest K; `errors`, `latency.p50`, `latency.p90`, `latency.p99`, `cost`, `tokens`; the first with
+    /// `VARIANT.` before them for every variant. By name only: `NAME.corrected.mean`, `NAME.corrected.pass_rate`.
     pub metrics: Vec<Trend>,
 }
 

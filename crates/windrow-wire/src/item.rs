@@ -52,7 +52,7 @@ pub struct ItemRow {
     /// The row has left the dataset: the job's last run over all rows did not find it. Its results are kept.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub removed: bool,
-    /// The name of an operation's target, in lists of failed targets.
+    /// The name of an operation's target or of a slice, in lists of failed ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
     /// Whether the operation may have changed that target.
@@ -259,7 +259,7 @@ impl ItemDetailView {
         Self {
             item: ItemRow::of(kind, run, &detail.item),
             result_state: current.map_or(ResultState::Init, |attempt| attempt.result_state),
-            next_retry_at: current.and_then(|attempt| attempt.next_retry_at).or_else(|| retried_at(run, detail)),
+            next_retry_at: next_retry_at(run, detail),
             log_id: current.map(|attempt| attempt.log_id.clone()),
             trace_url: None,
             turns: if kind == "experiment" { TurnView::of(run, detail) } else { Vec::new() },
@@ -273,10 +273,14 @@ impl ItemDetailView {
     }
 }
 
-/// When the system retries the item after the end of its last run.
-fn retried_at(run: &Run, detail: &ItemDetail) -> Option<Timestamp> {
-    let current = detail.attempts.last().filter(|attempt| attempt.state == AttemptState::Queued)?;
-    run.selection.as_ref()?.retry_no.map(|_| current.due_at.into())
+/// When the item is tried again, if it waits for that: within its run, or after the end of its last one (T17).
+pub fn next_retry_at(run: &Run, detail: &ItemDetail) -> Option<Timestamp> {
+    let current = detail.attempts.last()?;
+    let after_end = || {
+        let retry_no = run.selection.as_ref()?.retry_no.filter(|_| current.state == AttemptState::Queued);
+        retry_no.map(|_| current.due_at.into())
+    };
+    AttemptView::from(current).next_retry_at.or_else(after_end)
 }
 
 impl ItemDetailView {

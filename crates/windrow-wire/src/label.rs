@@ -10,7 +10,7 @@ use windrow_model::number::rater::{Confusion, Threshold};
 
 use crate::Timestamp;
 
-/// What somebody says about rows: of the items that are named, or of those that a condition selects.
+/// What a person says about rows: of the items that are named, or of those that a condition selects.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LabelRequest {

@@ -63,7 +63,7 @@ pub use dataset::{
 };
 pub use forecast::DryRunView;
 pub use health::{HealthCheck, HealthExample};
-pub use item::{AttemptView, ItemDetailView, ItemRow, ListedItem, ScoreCell, StepView};
+pub use item::{AttemptView, ItemDetailView, ItemRow, ListedItem, ScoreCell, StepView, next_retry_at};
 pub use job::{Deleted, JobDetail, JobRow, ScheduleList, ScheduleView, ScheduledJob};
 pub use label::{AgreementView, EvaluatorAgreement, LabelList, LabelRequest, LabelView, Labelled};
 pub use lineage::{BatchNode, LeaseView, Lineage, PlanNode, ScheduleNode, SliceNode, TaskNode, TaskRunNode};
@@ -80,8 +80,8 @@ pub use streamed::StreamedText;
 pub use task::{EvalTask, EvalTaskItem, EvalTaskItemList, EvalTaskList};
 pub use time::Timestamp;
 pub use view::{
-    BaselineName, BaselineRow, ColumnView, FieldList, FieldView, ItemHistory, ItemInRun, ResultView, TableLabel,
-    TablePage, TableRow, TableScore, TrialOutcome, VariantView, ViewRequest,
+    BaselineName, BaselineRow, ColumnView, FieldList, FieldView, ItemHistory, ItemInRun, RebuiltTable, ResultView,
+    RowDifference, TableLabel, TablePage, TableRow, TableScore, TrialOutcome, VariantView, ViewRequest,
 };
 pub use webhook::{DeliveryList, DeliveryView, NewWebhook, RotateSecret, TryView, Webhook, WebhookList, WebhookSecret};
 

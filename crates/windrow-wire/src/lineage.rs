@@ -68,7 +68,7 @@ pub struct TaskNode {
     pub runs: Vec<TaskRunNode>,
 }
 
-/// Who works on a task, and until when nobody else may (I2).
+/// The owner of a task's lease, and when the lease ends (I2).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LeaseView {
     /// The session of the engine that holds it.

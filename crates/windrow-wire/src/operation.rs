@@ -21,7 +21,7 @@ pub struct Plan {
     pub refused: i64,
     /// Wave sizes.
     pub waves: Vec<i64>,
-    /// Failure cap: the operation stops when so many targets have failed.
+    /// Failure cap: the operation stops when this number of targets has failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_failed: Option<i64>,
     /// The first targets, and the first invalid ones.

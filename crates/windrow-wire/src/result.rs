@@ -113,7 +113,7 @@ pub struct GateList {
     pub exit_code: u8,
 }
 
-/// Facts about a run besides its counts.
+/// Facts about a run that are not counts.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Findings {
     pub gates: Vec<Judged>,
@@ -124,7 +124,7 @@ pub struct Findings {
     pub judges: Vec<String>,
 }
 
-/// A whole job, beside one of its runs.
+/// The whole job of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Whole {
     /// The job's latest run.

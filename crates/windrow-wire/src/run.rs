@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use windrow_model::aggregate::Aggregates;
 use windrow_model::counters::Counters;
-use windrow_model::record::Run;
+use windrow_model::record::{Job, Run};
 use windrow_model::rollout::{Holdup, Position};
 use windrow_model::state::{Mode, RunState};
 use windrow_model::step::Usage;
@@ -85,6 +85,9 @@ pub struct RunDetail {
     /// Kernel state.
     pub state: RunState,
     pub items: ItemCounts,
+    /// All items of the job, whichever run executed them last. Only where one run is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job_items: Option<ItemCounts>,
     pub concurrency: i64,
     pub budget: Budget,
     /// Failure cap; null for unlimited.
@@ -125,13 +128,14 @@ impl RunDetail {
             status: status::of_run(kind, run).to_owned(),
             state: run.state,
             items: run.counters.into(),
+            job_items: None,
             concurrency: run.limits.concurrency,
             budget: Budget { tokens: run.limits.max_tokens, cost_nanos: run.limits.max_cost_nanos },
             max_failed: run.limits.max_failed,
             keep_going: run.limits.keep_going,
             rollout: run.rollout.as_ref().map(|rollout| RolloutDetail::of(rollout, run)),
             spent: run.spent,
-            next_retry_at: next_retry_at(run).map(Into::into),
+            next_retry_at: run.next_retry_at().map(Into::into),
             selection: run.selection.clone(),
             priority: run.priority.get(),
             planned: run.planned,
@@ -150,18 +154,30 @@ impl RunDetail {
 }
 
 impl RunDetail {
+    /// The same, with the counts of its whole job.
+    pub fn within(self, job: &Job) -> Self {
+        Self { job_items: Some(job.counters.all.into()), ..self }
+    }
+
+    /// The counts of the whole job, where the run executes only a part of its items.
+    pub fn whole(&self) -> Option<&ItemCounts> {
+        let part = !matches!(self.mode, Mode::Submit | Mode::Online);
+        self.job_items.as_ref().filter(|whole| part && whole.total != self.items.total)
+    }
+
     pub fn spent_its_budget(&self) -> bool {
         let (Budget { tokens, cost_nanos }, spent) = (self.budget, &self.spent);
         tokens.is_some_and(|max| spent.tokens_in + spent.tokens_out >= max)
             || cost_nanos.is_some_and(|max| spent.cost_nanos >= max)
     }
 
-    /// A person has to know that nobody executes the run now, which its public status does not tell.
+    /// A person has to know that no process executes the run now, which its public status does not tell.
     pub fn condition(&self, now: Time) -> Option<&'static str> {
         let coordinated = self.coordinated_until.is_some_and(|until| until.0 > now);
         match self.state {
             state if state.is_final() => None,
             RunState::Paused => Some("paused"),
+            _ if self.next_retry_at.is_some_and(|at| at.0 > now) => Some("retrying"),
             RunState::Pending => None,
             _ if !coordinated => Some("interrupted"),
             _ if matches!(self.holdup(now), Some(Holdup::Approval { .. })) => Some("waiting for approval"),
@@ -186,11 +202,4 @@ impl RunDetail {
         let (stage, counters) = (stage.unwrap_or_default(), self.items.into());
         Position { rollout, stage, counters, max_failed: self.max_failed }.holdup(now)
     }
-}
-
-/// When a run that retries by itself starts its items; `None` once it has.
-fn next_retry_at(run: &Run) -> Option<Time> {
-    let counters = &run.counters;
-    let waits = !run.state.is_final() && counters.running + counters.settled() == 0;
-    run.selection.as_ref().filter(|_| waits)?.not_before
 }

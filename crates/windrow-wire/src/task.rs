@@ -26,11 +26,14 @@ pub struct EvalTask {
     pub priority: i64,
     /// Runs after the first one.
     pub current_retry: i64,
+    /// Items of the whole task, whichever run executed them last; so are the following counts.
     pub total_items: i64,
     pub completed_items: i64,
     pub failed_items: i64,
     pub skipped_items: i64,
     pub error_message: Option<String>,
+    /// When failed items are tried again, if the task waits for that.
+    pub next_retry_at: Option<Timestamp>,
     pub started_at: Option<Timestamp>,
     pub completed_at: Option<Timestamp>,
     pub created_at: Timestamp,
@@ -41,7 +44,7 @@ impl EvalTask {
     pub fn of(job: &Job, run: &Run) -> Self {
         // Created and not started yet.
         let waits = run.state == RunState::Paused && run.started_at.is_none();
-        let counters = &run.counters;
+        let counters = &job.counters.all;
         Self {
             id: job.id.to_string(),
             name: job.name.clone(),
@@ -50,7 +53,7 @@ impl EvalTask {
             column_id: job.labels.extra.get("column_id").cloned(),
             user_id: job.labels.creator.clone(),
             task_type: job.kind.clone(),
-            status: if waits { TaskStatus::Pending } else { TaskStatus::of(&RunView::of(run)) },
+            status: if waits { TaskStatus::Pending } else { TaskStatus::of(&RunView::of_job(job, run)) },
             priority: run.priority.get(),
             current_retry: run.no - 1,
             total_items: counters.total,
@@ -58,6 +61,7 @@ impl EvalTask {
             failed_items: counters.failed,
             skipped_items: counters.skipped + counters.cancelled,
             error_message: run.reason.clone(),
+            next_retry_at: run.next_retry_at().map(Into::into),
             started_at: run.started_at.map(Into::into),
             completed_at: run.ended_at.map(Into::into),
             created_at: job.created_at.into(),
@@ -82,6 +86,8 @@ pub struct EvalTaskItem {
     #[schema(value_type = String)]
     pub status: TaskItemStatus,
     pub retry_count: i64,
+    /// When it is tried again, if it waits for that.
+    pub next_retry_at: Option<Timestamp>,
     pub error_message: Option<String>,
     pub execution_time_ms: Option<i64>,
     pub completed_at: Option<Timestamp>,
@@ -99,8 +105,9 @@ impl EvalTaskItem {
         Self { status, cell: Some(cell), ..self }
     }
 
-    pub fn of(item: &Item, run: &Run) -> Self {
+    pub fn of(item: &Item, run: &Run, next_retry_at: Option<Timestamp>) -> Self {
         Self {
+            next_retry_at,
             id: item.id.to_string(),
             row: item.ordinal + 1,
             status: TaskItemStatus::of(&ItemView::of(item, run)),

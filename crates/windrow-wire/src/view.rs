@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use windrow_model::state::Mode;
 use windrow_results::label::RowLabel;
 use windrow_results::summary::{Facet, Group, Header, Metric};
-use windrow_results::{Kind, Name, ResultRow, Seen};
+use windrow_results::{Kind, Name, ResultRow, Seen, Value};
 
 use crate::{StreamedText, Timestamp};
 
@@ -21,13 +21,13 @@ pub struct ViewRequest {
     pub vs: Option<String>,
     /// Filter, e.g. `outcome = fail and score.exact < 0.5`.
     pub r#where: Option<String>,
-    /// A name; `-` before it for descending order. Default: the order of the dataset.
+    /// Names, separated by commas; `-` before a name for descending order. Default: the order of the dataset.
     pub sort: Option<String>,
-    /// A name; numbers with many values are grouped in ranges.
+    /// A name; numbers with many values are grouped in ranges. `latency_ms by 250` sets the width of the ranges.
     pub group: Option<String>,
     /// Names of the columns to describe. Default: a choice that fits the job.
     pub columns: Option<Vec<String>>,
-    /// Names to count values of. `*` stands for a choice that fits the job.
+    /// Names to count values of. `*` selects names that fit the job.
     pub facets: Option<Vec<String>>,
 }
 
@@ -41,7 +41,8 @@ pub struct ResultView {
     pub vs: Option<BaselineName>,
     /// Number of the newest event when the table was read.
     pub as_of: i64,
-    /// Changes that the table does not have yet.
+    /// Rows that changed and are not in the answer yet: the table is being read. 0: it has everything that was committed
+    /// before.
     pub behind: i64,
     /// Rows that match.
     pub total: i64,
@@ -108,6 +109,28 @@ pub struct TablePage {
     pub rows: Vec<TableRow>,
 }
 
+/// The result table of a job, read from the records again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RebuiltTable {
+    pub job: String,
+    pub rows: i64,
+    /// Whether there was a table to compare with.
+    pub compared: bool,
+    /// Rows that were not what the records say.
+    pub differing: i64,
+    /// The first of them.
+    pub differences: Vec<RowDifference>,
+    /// Where the counters of the job are not those of its rows.
+    pub counters: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RowDifference {
+    pub item: String,
+    /// The names whose values differed; `missing` or `superfluous` for a whole row.
+    pub names: Vec<String>,
+}
+
 /// A row of the table. Texts are previews of 200 characters; the item has them in full.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TableRow {
@@ -148,7 +171,7 @@ pub struct TableRow {
     pub scores: BTreeMap<String, TableScore>,
     /// What people said, by evaluator, `outcome`, `note` or a name of their own.
     pub labels: BTreeMap<String, TableLabel>,
-    /// Somebody gave a verdict or a value on this output.
+    /// A person gave a verdict or a value on this output.
     pub reviewed: bool,
     /// The row of the baseline; null without one.
     pub baseline: Option<BaselineRow>,
@@ -188,12 +211,12 @@ pub struct ItemInRun {
 pub struct TableLabel {
     /// `pass`, `fail`, a number or a text.
     pub label: String,
-    /// What stands for the computed score in corrected numbers; null for a note, or if the label is outdated.
+    /// The value used instead of the computed score in corrected numbers; null for a note, or if the label is outdated.
     pub corrected: Option<f64>,
     pub reason: String,
     pub author: String,
     pub at: Timestamp,
-    /// Another output was looked at.
+    /// The label was given to another output.
     pub outdated: bool,
 }
 
@@ -212,8 +235,15 @@ pub struct BaselineRow {
     pub item: String,
     pub outcome: String,
     pub output: Option<String>,
+    #[serde(default)]
+    pub latency_ms: Option<i64>,
+    #[serde(default)]
+    pub tokens: i64,
+    /// US dollars.
+    #[serde(default)]
+    pub cost: f64,
     pub scores: BTreeMap<String, TableScore>,
-    /// This row less the baseline.
+    /// This row less the baseline, by `latency_ms`, `tokens`, `cost` and evaluator.
     pub delta: BTreeMap<String, f64>,
     /// `improved`, `same` or `regressed`.
     pub change: BTreeMap<String, String>,
@@ -245,8 +275,11 @@ impl TableRow {
             item: before.item.to_string(),
             outcome: before.outcome.to_string(),
             output: before.output.clone(),
+            latency_ms: before.latency_ms,
+            tokens: before.usage.tokens_in + before.usage.tokens_out,
+            cost: before.usage.cost_nanos as f64 / 1e9,
             scores: scores(&Seen { row: before, baseline: None }),
-            delta: names.iter().filter_map(|name| Some(((*name).to_owned(), seen.delta(name)?))).collect(),
+            delta: deltas(seen, &names),
             change: names.iter().filter_map(|name| Some(((*name).to_owned(), seen.change(name)?.to_owned()))).collect(),
         });
         Self {
@@ -282,6 +315,17 @@ impl TableRow {
             streaming: None,
         }
     }
+}
+
+/// An evaluator with the name of a number comes first.
+fn deltas(seen: &Seen<'_>, evaluators: &[&str]) -> BTreeMap<String, f64> {
+    let numbers = [("latency_ms", Name::DeltaLatencyMs), ("tokens", Name::DeltaTokens), ("cost", Name::DeltaCost)];
+    let of_row = numbers.into_iter().filter_map(|(name, delta)| match seen.value(&delta) {
+        Value::Number(number) => Some((name.to_owned(), number)),
+        _ => None,
+    });
+    let of_scores = evaluators.iter().filter_map(|name| Some(((*name).to_owned(), seen.delta(name)?)));
+    of_row.chain(of_scores).collect()
 }
 
 fn table_label(row: &ResultRow, label: &RowLabel) -> TableLabel {

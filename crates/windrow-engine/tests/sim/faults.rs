@@ -16,7 +16,7 @@ use windrow_model::record::*;
 use windrow_model::state::{AttemptState, RunEvent};
 use windrow_model::step::ContentKey;
 use windrow_model::store::*;
-use windrow_model::{AttemptId, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
+use windrow_model::{AttemptId, ErrorClass, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
 use windrow_store::MemoryStore;
 
 use crate::scenario::Tally;
@@ -355,8 +355,14 @@ impl Queue for FaultyStore {
         pass_on!(self, self.inner.label_items(job, labels, author, now))
     }
 
-    async fn forget_result_changes(&self, job: JobId, up_to: i64) -> Result<()> {
-        pass_on!(self, self.inner.forget_result_changes(job, up_to))
+    async fn forget_result_changes(&self, job: JobId, up_to: i64, keep: usize) -> Result<()> {
+        pass_on!(self, self.inner.forget_result_changes(job, up_to, keep))
+    }
+    async fn jobs_with_changes(&self, more_than: usize) -> Result<Vec<JobId>> {
+        pass_on!(self, self.inner.jobs_with_changes(more_than))
+    }
+    async fn cost_of_workspace(&self, workspace: &str) -> Result<i64> {
+        self.inner.cost_of_workspace(workspace).await
     }
 
     async fn pin(&self, job: JobId, pinned: bool, actor: &str, now: Time) -> Result<()> {
@@ -393,6 +399,9 @@ impl Queue for FaultyStore {
     }
     async fn aggregates(&self, run: RunId) -> Result<Aggregates> {
         pass_on!(self, self.inner.aggregates(run))
+    }
+    async fn failed_classes(&self, run: RunId) -> Result<Vec<ErrorClass>> {
+        pass_on!(self, self.inner.failed_classes(run))
     }
     async fn recount(&self, run: RunId) -> Result<Counters> {
         pass_on!(self, self.inner.recount(run))

@@ -46,7 +46,7 @@ impl Place {
         }
     }
 
-    /// Nothing could be sent: nobody listens there, the host is unknown, or its certificate is not trusted.
+    /// Nothing could be sent: the connection was refused, the host is unknown, or its certificate is not trusted.
     pub fn unreachable(&self, is_connect: bool, failure: Failure, address: &str) -> Failure {
         match is_connect && failure.class == ErrorClass::Network {
             true => failure.at_setting(self.setting(address)),

@@ -14,7 +14,7 @@ pub struct Rehearsal {
     experience: Arc<Experience>,
     /// The evaluator's name, the simulated user; empty for the target itself.
     caller: String,
-    /// What is answered, where somebody reads the answer.
+    /// The answer, if something reads it.
     reply: Option<String>,
 }
 

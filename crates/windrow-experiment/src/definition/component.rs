@@ -116,7 +116,7 @@ pub fn read_with<C: Config>(
 ) -> Option<Checked> {
     let mut config: C = section.read(also, problems)?;
     let mut issues = config.settle(context.folder);
-    // What could not be settled would only be found wrong once more.
+    // What could not be settled would only be reported twice.
     if issues.is_empty() {
         issues = check(&config, context.environment);
     }

@@ -42,7 +42,7 @@ pub struct ExperimentSpec {
     /// What the user says models cost, before our own table.
     #[serde(default, skip_serializing_if = "PriceList::is_empty")]
     pub prices: PriceList,
-    /// Calls are taken over from other items and jobs that made the same.
+    /// Results of equal calls of other items and jobs are reused.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cache: bool,
     /// How often each row is tried.

@@ -60,7 +60,7 @@ impl Bound {
         Self::new(NamedComponent { name, kind, config, over, when: None, of: None, reads: Vec::new() }, context)
     }
 
-    /// Judges, unless this was judged before. The usage is that of its calls, taken over or made.
+    /// Judges, unless this was judged before. The usage is that of its calls, reused or made.
     pub async fn evaluate(&self, case: &Case<'_>, calls: &Calls<'_>) -> Result<(Score, Usage), Halt> {
         let finding = match self.look_at(case) {
             Ok(Some((expected, evidence))) => {

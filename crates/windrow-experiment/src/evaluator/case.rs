@@ -37,7 +37,7 @@ impl<'a> Case<'a> {
         Asked { question, earlier: transcript(&before[..last.unwrap_or(0)]) }
     }
 
-    /// Everything said, with the answer as it was given. A conversation that goes on with the
+    /// Everything said, with the answer as it was given. A conversation that continues with the
     /// recorded replies remembers another one.
     pub fn transcript(&self) -> String {
         if self.is_whole() {

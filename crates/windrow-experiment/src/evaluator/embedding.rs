@@ -62,7 +62,7 @@ pub fn read(section: &Section, also: &[&str], context: LoadContext<'_>, problems
     let kind = checked.config["model"]["kind"].as_str().unwrap_or_default();
     if !has_embeddings(kind) {
         let message = format!("`{}.model`: `{kind}` makes no embeddings in OpenAI's form", section.path);
-        problems.add(section.span_of("model"), message, "use `openai`, with a `base_url` if it is somebody else's");
+        problems.add(section.span_of("model"), message, "use `openai`, with a `base_url` if it is another provider's");
     }
     Some(checked)
 }

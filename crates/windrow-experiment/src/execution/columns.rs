@@ -170,7 +170,7 @@ impl Columns {
         Ok(())
     }
 
-    /// Judges columns that are there. Where the run fills something else, only findings on record are taken over.
+    /// Judges columns that are there. If the run fills something else, only findings on record are reused.
     async fn judge(
         &self,
         columns: &[Prepared],

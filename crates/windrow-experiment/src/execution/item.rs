@@ -1,4 +1,4 @@
-//! One item at work: what it has said, used up and found so far, and where its calls are recorded.
+//! One item while it is executed: what it has said, used up and found so far, and where its calls are recorded.
 
 use windrow_model::workload::{Done, Halt, Journal, WorkItem};
 
@@ -12,7 +12,7 @@ pub struct ItemExecution<'a> {
     pub journal: &'a dyn Journal,
     pub conversation: Conversation,
     pub trial: u32,
-    /// Calls may be taken over from other items.
+    /// Results of other items may be reused.
     pub cache: bool,
     pub history: Vec<Message>,
     /// All answers together, for what looks at the whole conversation.
@@ -35,7 +35,7 @@ impl<'a> ItemExecution<'a> {
         self.journal.keep(self.done.clone());
     }
 
-    /// Calls are paid for, whatever came of them; what failed is kept at once, because the item fails with it.
+    /// Calls are paid for, whatever their outcome; what failed is kept at once, because the item fails with it.
     pub fn spent<T>(&mut self, calls: &Calls<'_>, made: &Result<T, Halt>) {
         self.done.usage += calls.used();
         if made.is_err() {

@@ -1,4 +1,4 @@
-//! Evaluators at work: all of a turn at once; each result stands whatever becomes of the others.
+//! Runs the evaluators of a turn at the same time; each result is kept, whatever the outcome of the others.
 
 use futures::future::join_all;
 use windrow_model::retry::{Decision, RetryPolicy};

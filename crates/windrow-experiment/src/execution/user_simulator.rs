@@ -1,4 +1,4 @@
-//! How a conversation goes on: what the person says next, and what the model remembers having said.
+//! How a conversation continues: what the person says next, and what the model remembers having said.
 //! Scripted turns come from the row; a simulated user is a model with a persona and a goal.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! `conversation:` in a job file: how conversations of more than one turn go on.
+//! `conversation:` in a job file: how conversations of more than one turn continue.
 
 use serde::Deserialize;
 use windrow_jobfile::diagnostics::Problems;
@@ -45,7 +45,7 @@ fn default_reply() -> String {
 }
 
 fn default_persona() -> String {
-    "somebody who uses this assistant for the first time".to_owned()
+    "a person who uses this assistant for the first time".to_owned()
 }
 
 fn default_max_turns() -> usize {
@@ -96,7 +96,11 @@ fn read_simulated(
     }
     if stop.trim().is_empty() {
         let message = format!("`{}.stop` must not be empty", section.path);
-        problems.add(section.span_of("stop"), message, "choose what nobody says by chance: stop: \"[END]\"");
+        problems.add(
+            section.span_of("stop"),
+            message,
+            "choose a text that no message contains by chance: stop: \"[END]\"",
+        );
     }
     let mut wishes = Vec::new();
     for (field, text) in [("persona", &persona), ("goal", &goal)] {

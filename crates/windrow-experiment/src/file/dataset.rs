@@ -147,6 +147,11 @@ fn in_file(
         problems.add(span, message, help);
         return None;
     };
+    if config.delimiter.is_some() && file.format != Format::Csv {
+        let message = "`dataset.delimiter` is for CSV, and this file has another format";
+        problems.add(section.span_of("delimiter"), message, "leave it out, or add `format: csv`");
+        return None;
+    }
     Some(Located { source: Source::File(file), shown, span, profile: None })
 }
 
@@ -189,14 +194,14 @@ fn under_name(
             Some(meant) => format!("did you mean `{meant}`?"),
             None => format!("import it: windrow datasets import FILE --name {name}"),
         };
-        problems.add(span, format!("there is no dataset {name:?} in the workspace {:?}", lookup.workspace), help);
+        problems.add(span, format!("dataset {name:?} not found in workspace {:?}", lookup.workspace), help);
         return None;
     }
     let wanted = config.version.unwrap_or(versions[0].version);
     let Some(found) = versions.iter().find(|version| version.version == wanted) else {
         let known: Vec<String> = versions.iter().take(20).map(|version| version.version.to_string()).collect();
         let message = format!("the dataset {name} has no version {wanted}");
-        problems.add(section.span_of("version"), message, format!("there are: {}", known.join(", ")));
+        problems.add(section.span_of("version"), message, format!("known: {}", known.join(", ")));
         return None;
     };
     let follows = config.version.is_none();

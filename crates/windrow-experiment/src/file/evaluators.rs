@@ -73,7 +73,7 @@ pub fn read_one(
     let over = config.take("over").and_then(|over| over.read::<Over>(&[], problems)).unwrap_or(Over::Turn);
     if over != Over::Turn && !columns.is_empty() {
         let help = "leave `over` out: a job with `columns` has one turn";
-        problems.add(span, "there is no conversation to judge", help);
+        problems.add(span, "the target has no conversation to judge", help);
     }
     let when = config.take("when").and_then(|when| read_condition(&when, &mut wishes, problems));
     let of = if names_column(kind, &config) { config.take(OF) } else { None };

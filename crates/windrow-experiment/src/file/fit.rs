@@ -140,7 +140,7 @@ pub fn check(
     }
     if survey.cut {
         warnings.push(format!(
-            "the first {} rows of {} are in order; the others are looked at while the run goes on",
+            "the first {} rows of {} are valid; the other rows are checked during the run",
             survey.rows, dataset.shown
         ));
     }

@@ -1,5 +1,5 @@
 //! `gates:`, `baseline:`, `max_errors:` and `min_items:` in a job file: what makes a run good enough.
-//! Everything is read now, so that no run ends with a gate nobody can understand.
+//! Everything is parsed now, so that no run ends with a gate that cannot be read.
 
 use std::ops::Range;
 
@@ -43,7 +43,7 @@ pub fn read(sections: Sections, evaluators: &[&str], trials: u32, problems: &mut
     }
 }
 
-/// At most so many times; whoever needs more wants trials.
+/// Maximum number of confirmations; trials are for more.
 const MOST_CONFIRMATIONS: u32 = 5;
 
 fn confirm(section: Section, has_gates: bool, problems: &mut Problems) -> Option<u32> {

@@ -21,7 +21,7 @@ const SHOWN: usize = 20;
 const MAX_NAMES: usize = 500;
 /// Rows on which every template is really rendered; after them only when a variable is missing.
 const REHEARSED: u64 = 100;
-/// What is looked at where the first rows are enough: both in less time than an answer may take.
+/// Rows and bytes that are read where the first rows are enough: both in less time than an answer may take.
 const FIRST_ROWS: u64 = 1_000;
 const FIRST_BYTES: usize = 8 << 20;
 /// Rows up to which repeated ones are counted (8 MB).
@@ -46,7 +46,7 @@ pub struct Hit {
 #[derive(Debug, Default)]
 pub struct Survey {
     pub rows: u64,
-    /// There are rows that were not looked at.
+    /// Some rows were not read.
     pub cut: bool,
     /// Rows equal to an earlier one.
     pub repeated: u64,

@@ -57,7 +57,7 @@ pub fn read_asked(
     }
     let (kind, config) = chosen(section.clone(), PROMPT_FIELDS, problems)?;
     if kind.needs_prompt(&config) && messages.is_empty() && !prompted {
-        let help = "add `prompt: \"…\"` beside it, or `messages:` with `role` and `content`";
+        let help = "add `prompt: \"…\"` next to it, or `messages:` with `role` and `content`";
         problems.add(config.span.clone(), format!("the target `{}` is asked nothing", kind.name), help);
     }
     let checked = kind.read(&config, &[], context, problems)?;

@@ -65,7 +65,7 @@ fn loads(sample: &[Vec<Noted>], scale: f64, experience: &Experience) -> BTreeMap
         let load = loads.entry(demand.resource.clone()).or_default();
         load.limits = load.limits.strictest(demand.limits);
         load.requests += scale;
-        // As the limiter has it: where nobody says what was used, what was reserved counts.
+        // As in the limiter: where usage is not reported, the reservation counts.
         let used = call.usage.tokens_in + call.usage.tokens_out;
         load.tokens += scale * if used > 0 { used } else { demand.tokens } as f64;
         load.busy_ms += scale * ms(call, experience);

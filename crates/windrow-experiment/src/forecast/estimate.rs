@@ -21,7 +21,7 @@ impl Estimate {
         let mean = values.iter().sum::<f64>() / n;
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
         let variance = if n > 1.0 { squares / (n - 1.0) } else { 0.0 };
-        // Where all were looked at, nothing is left to chance.
+        // If all rows were read, the estimate is exact.
         let unseen = (1.0 - n / all).max(0.0);
         let std_error = (variance / n * unseen).sqrt();
         let half = student(mean, std_error, values.len() as i64 - 1, LEVEL).map_or(0.0, |around| around.high - mean);

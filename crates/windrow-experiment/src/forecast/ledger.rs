@@ -64,7 +64,7 @@ impl Journal for Ledger {
     }
 
     async fn begin(&self, intent: StepIntent) -> Result<StepNo, Stopped> {
-        // Code of the user is run here and paid to nobody.
+        // Code of the user runs here and costs nothing.
         if intent.kind == EVALUATOR {
             return Ok(StepNo { no: u32::MAX, shared: false });
         }

@@ -30,7 +30,9 @@ pub fn of(spec: &ExperimentSpec, calls: &[Line], experience: &Experience, failed
         notes.push("the simulated user is taken to use all of `max_turns`: at most".to_owned());
     }
     if spec.cache {
-        notes.push("`cache` is on: calls that any job made before are taken over, so this is at most".to_owned());
+        notes.push(
+            "`cache` is on: results of earlier calls of any job are reused, so this is an upper limit".to_owned(),
+        );
     }
     if spec.targets().any(|(_, target)| target.kind == "replay") {
         notes.push("answers that are recorded already cost nothing, so this is at most".to_owned());

@@ -207,7 +207,7 @@ fn thaw<C: Config>(checked: Checked) -> C {
 pub fn content_of(folder: &Path, file: &str) -> std::io::Result<String> {
     let path = folder.join(file);
     if !path.is_file() {
-        return Err(std::io::Error::new(std::io::ErrorKind::NotFound, "there is no such file"));
+        return Err(std::io::Error::new(std::io::ErrorKind::NotFound, "file not found"));
     }
     let mut hasher = blake3::Hasher::new();
     std::io::copy(&mut std::fs::File::open(path)?, &mut hasher)?;

@@ -1,5 +1,5 @@
 //! One request and one reply with a running process: as a line each, or as all of its input and
-//! output. What it writes to its standard error is kept, the end of it, for whoever has to find out.
+//! output. The end of its standard error is kept for error messages.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -105,7 +105,7 @@ impl Running {
         };
         let said = String::from_utf8_lossy(&self.said.lock().unwrap_or_else(PoisonError::into_inner)).into_owned();
         let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing").trim();
-        // Whether the setup is to blame is known to whoever knows if it ever answered.
+        // The caller knows whether it has ever answered, and so whether the setup is to blame.
         self.failed(format!("the process {how}{status}: {last}")).at_setting("")
     }
 }

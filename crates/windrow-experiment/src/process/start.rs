@@ -75,7 +75,7 @@ pub struct Group(Option<Pid>);
 impl Drop for Group {
     fn drop(&mut self) {
         if let Some(leader) = self.0 {
-            // An error says that nobody is left.
+            // An error says that no process is left.
             let _ = kill_process_group(leader, Signal::KILL);
         }
     }

@@ -60,7 +60,7 @@ pub fn check_limits(limits: &Limits) -> Vec<Issue> {
     wrong
         .map(|(name, n)| {
             let message = format!("`{name}` is {n}, but must be at least 1");
-            Issue::problem("limits", message, "leave it out if there is no limit")
+            Issue::problem("limits", message, "leave it out for no limit")
         })
         .collect()
 }

@@ -167,12 +167,12 @@ pub trait Later: Send + Sync {
     async fn collect(&self, request: &Json, handed_in: &Answer, key: &ContentKey) -> Result<Collected, Failure>;
 }
 
-/// What became of what was handed in.
+/// The outcome of what was handed in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Collected {
     Answer(Answer),
-    /// No answer will ever come of it; the next attempt hands it in anew.
+    /// It will never be answered; the next attempt hands it in again.
     Lost(Failure),
 }
 

@@ -202,7 +202,7 @@ fn what_cannot_be_run_is_refused() {
         let report = folder(evaluator, &[], &[]).report();
         assert!(report.contains(part), "no {part:?} in:\n{report}");
     };
-    refused("python: { file: chekc.py }", "evaluators[0].python.file`: chekc.py cannot be read: there is no such file");
+    refused("python: { file: chekc.py }", "evaluators[0].python.file`: chekc.py cannot be read: file not found");
     refused("python: { fil: check.py }", "did you mean `file`?");
     refused("command: { run: [] }", "command.run`: names no program");
     refused("command: { run: [sh], memory: 512 }", "command.memory`");

@@ -48,7 +48,7 @@ fn a_configuration_that_cannot_work_is_refused_with_its_line() {
 fn what_is_wrong_with_labels_calls_and_limits_is_said() {
     assert_refused("label: { labels: [], expect: x }", &["label.labels`: there are none"]);
     assert_refused("label: { labels: [a], aliases: { b: [c] }, expect: a }", &["`b` is none of the labels"]);
-    assert_refused("tool_calls: { expect: [{ nam: x }] }", &["tool_calls.expect`: this is no list of calls"]);
+    assert_refused("tool_calls: { expect: [{ nam: x }] }", &["tool_calls.expect`: must be a list of calls"]);
     let argument = "tool_calls: { expect: [{ name: x, arguments: { city: '{{ capitol }}' } }] }";
     assert_refused(argument, &["tool_calls.expect` uses unknown field `capitol`", "did you mean `capital`?"]);
     assert_refused("latency: { max: 2 }", &["latency.max`", "a length of time with its unit"]);

@@ -115,7 +115,7 @@ pub const DESTINATIONS: &[DestinationKind] =
 
 pub fn build(component: &Component, environment: &Environment) -> Result<Arc<dyn Destination>, Failure> {
     let kind = DESTINATIONS.iter().find(|kind| kind.name == component.kind);
-    let kind = kind.ok_or_else(|| invalid_request(format!("there is no destination {:?}", component.kind)))?;
+    let kind = kind.ok_or_else(|| invalid_request(format!("unknown destination {:?}", component.kind)))?;
     (kind.build)(component.config.clone(), environment)
 }
 

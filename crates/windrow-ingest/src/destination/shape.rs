@@ -202,7 +202,7 @@ impl Shape {
                 Err(format!("the name of the field {name:?} is too long for a column: at most {longest} bytes"))
             }
             () if self.columns.len() >= columns => {
-                Err(format!("there is no place for a column {name:?}: a table has at most {columns}"))
+                Err(format!("cannot add column {name:?}: a table has at most {columns}"))
             }
             () => Ok(()),
         }
@@ -218,7 +218,7 @@ impl Shape {
                 }
                 Some(place) => expected = place + 1,
                 None if value.is_null() => {}
-                None => return self.has_room_for(name).err().or(Some(format!("there is no column {name:?}"))),
+                None => return self.has_room_for(name).err().or(Some(format!("column {name:?} not found"))),
             }
         }
         None

@@ -48,6 +48,7 @@ pub fn load(
 ) -> Option<LoadedJob> {
     let ignored = [
         ("worker", "slices are read by the server itself", "leave it out"),
+        ("budget", "its calls use no tokens of a model and have no price", "leave it out"),
         ("timeout", "a slice takes as long as it takes", "limit one request with `source.rest.timeout`"),
     ];
     let given = |name: &&(&str, &str, &str)| root.field_names().contains(&name.0);
@@ -124,10 +125,10 @@ fn component(
     };
     let Some((name, read)) = kinds.iter().find(|(name, _)| name == one) else {
         let help = match nearest(one, names.iter().copied()) {
-            Some(meant) => format!("did you mean `{meant}`? There are: {list}"),
-            None => format!("there are: {list}"),
+            Some(meant) => format!("did you mean `{meant}`? Known: {list}"),
+            None => format!("known: {list}"),
         };
-        problems.add(section.span_of(one), format!("there is no {} `{one}`", section.path), help);
+        problems.add(section.span_of(one), format!("unknown {} `{one}`", section.path), help);
         return None;
     };
     let config = read(&section.take(name)?, base, problems)?;

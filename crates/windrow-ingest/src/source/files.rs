@@ -41,7 +41,10 @@ struct Config {
 }
 
 fn read(section: &Section, base: Base<'_>, problems: &mut Problems) -> Option<Value> {
-    let config: Config = section.read(&["within"], problems)?;
+    let config: Config = section.read(&[], problems)?;
+    if config.within.is_some() {
+        problems.add(section.span_of("within"), "`source.files.within` is given by the server", "leave it out");
+    }
     let Some(path) = base.locate(&config.path) else {
         let message = format!("{} lies outside of the folder for files", config.path);
         problems.add(section.span_of("path"), message, "name files below it");
@@ -57,6 +60,11 @@ fn read(section: &Section, base: Base<'_>, problems: &mut Problems) -> Option<Va
             if let Some(odd) = found.iter().find(|file| named(file, &config).is_none()) {
                 let message = format!("the name of {} does not say its format", odd.display());
                 problems.add(section.span_of("path"), message, format!("add `format`: {}", Format::list()));
+            }
+            let is_csv = |file: &PathBuf| named(file, &config).is_none_or(|file| file.format == Format::Csv);
+            if config.delimiter.is_some() && !found.iter().all(is_csv) {
+                let message = "`source.files.delimiter` is for CSV, and there are other files";
+                problems.add(section.span_of("delimiter"), message, "leave it out, or add `format: csv`");
             }
         }
         Err(failure) => problems.add(section.span_of("path"), failure.message, "correct the pattern"),

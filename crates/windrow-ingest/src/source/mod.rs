@@ -77,6 +77,6 @@ pub const SOURCES: &[SourceKind] = &[rest::KIND, files::KIND, command::KIND, sin
 
 pub fn build(component: &Component, means: &Means<'_>) -> Result<Arc<dyn Source>, Failure> {
     let kind = SOURCES.iter().find(|kind| kind.name == component.kind);
-    let kind = kind.ok_or_else(|| invalid_request(format!("there is no source {:?}", component.kind)))?;
+    let kind = kind.ok_or_else(|| invalid_request(format!("unknown source {:?}", component.kind)))?;
     (kind.build)(component.config.clone(), means)
 }

@@ -68,7 +68,7 @@ impl Process {
     /// `None` when it has ended well.
     pub async fn next_line(&mut self) -> Result<Option<String>, Failure> {
         let line = self.lines.next_line().await;
-        match line.map_err(|error| self.failed(format!("what it writes is no text: {error}")))? {
+        match line.map_err(|error| self.failed(format!("its output is not text: {error}")))? {
             Some(line) => Ok(Some(line)),
             None => {
                 let ended = self.child.wait().await;

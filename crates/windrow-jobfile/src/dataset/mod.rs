@@ -32,7 +32,7 @@ use crate::template::Fields;
 
 pub use check::RowSchema;
 pub use library::{Library, StoredVersion, find_list};
-pub use pager::Pager;
+pub use pager::{Content, Pager};
 pub use profile::{Kind, Profile};
 pub use shape::{Reading, Shape};
 pub use source::{Dataset, Source};

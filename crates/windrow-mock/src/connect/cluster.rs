@@ -46,7 +46,7 @@ impl Clusters {
         self.connectors.keys().filter(|(of, _)| of == cluster).map(|(_, name)| name.as_str()).collect()
     }
 
-    /// The worker starts again. Its connectors go on, as on the other workers of a cluster.
+    /// The worker starts again. Its connectors keep running, as on the other workers of a cluster.
     pub fn start(&mut self, cluster: &str, lasts: Duration, now: Instant) {
         self.starting.insert(cluster.to_owned(), now + lasts);
     }

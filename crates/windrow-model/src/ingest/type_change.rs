@@ -7,7 +7,7 @@ crate::vocabulary! {
     pub enum TypeAction {
         #[doc = "The column became wider."]
         Widened = "widened",
-        #[doc = "The records were put aside."]
+        #[doc = "The records were rejected and kept in `_windrow_rejected`."]
         Rejected = "rejected",
         #[doc = "The run stopped before the batch was written."]
         Stopped = "stopped",

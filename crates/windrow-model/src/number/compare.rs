@@ -1,5 +1,6 @@
 //! Two runs compared row by row. Rows are paired by their content, so that the difference is freed
-//! of how hard each row is, and the order of the dataset does not matter.
+//! of how hard each row is, and the order of the dataset does not matter. Of a row with several variants, only those
+//! take part that both runs have, unless they have none in common.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -42,6 +43,9 @@ pub struct Difference {
     /// The first of them, by row.
     pub broken_rows: Vec<Flip>,
     pub fixed_rows: Vec<Flip>,
+    /// The rows whose value fell most, whether they passed or not.
+    #[serde(default)]
+    pub fallen_rows: Vec<Flip>,
     /// Rows by their value: higher, equal, lower.
     #[serde(default)]
     pub improved: i64,
@@ -60,19 +64,23 @@ pub struct Difference {
     /// The smallest difference of the means that this many rows detect with 80% power at the 5% level.
     #[serde(default)]
     pub mde: Option<f64>,
+    /// `improved` or `regressed` if the corrected p is at most 0.05, `unchanged` if no row differs, else `unclear`.
+    #[serde(default)]
+    pub verdict: String,
 }
 
+/// Of a corrected p-value.
+const SIGNIFICANT: f64 = 0.05;
 /// Normal quantiles of a two-sided test at 5% with a power of 80%.
 const DETECTABLE: f64 = 1.959_964 + 0.841_621;
 
-impl Difference {
-    /// `improved` or `regressed` where the interval of the difference excludes 0, else `unclear`.
-    pub fn verdict(&self) -> &'static str {
-        match self.mean.and_then(|mean| mean.interval) {
-            Some(interval) if interval.low > 0.0 => "improved",
-            Some(interval) if interval.high < 0.0 => "regressed",
-            _ => "unclear",
-        }
+/// What a corrected p-value and the difference of the means say; `differs`: any row has another value.
+pub fn verdict(p_adjusted: Option<f64>, difference: f64, differs: bool) -> &'static str {
+    match p_adjusted {
+        Some(p) if p <= SIGNIFICANT && difference > 0.0 => "improved",
+        Some(p) if p <= SIGNIFICANT && difference < 0.0 => "regressed",
+        _ if !differs => "unchanged",
+        _ => "unclear",
     }
 }
 
@@ -94,6 +102,11 @@ pub fn adjust<'a>(comparisons: impl Iterator<Item = &'a mut Comparison>) {
     let adjusted = holm(&family.iter().map(|difference| difference.p).collect::<Vec<_>>());
     for (difference, adjusted) in family.iter_mut().zip(adjusted) {
         difference.p_adjusted = adjusted;
+        let differs = difference.improved + difference.regressed > 0;
+        difference.verdict = match difference.mean {
+            Some(mean) => verdict(adjusted, mean.difference, differs).to_owned(),
+            None => String::new(),
+        };
     }
 }
 
@@ -117,8 +130,24 @@ pub struct Flip {
     pub before: ItemId,
     #[schema(value_type = i64)]
     pub after: ItemId,
+    /// Of the later item, where its job has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<String>,
+    /// Means of the row over its turns, trials and variants.
     pub before_value: Option<f64>,
     pub after_value: Option<f64>,
+}
+
+impl Flip {
+    fn place(&self) -> (i64, ItemId) {
+        (self.ordinal, self.after)
+    }
+
+    /// What fell most comes first.
+    fn by_fall(&self, other: &Self) -> Ordering {
+        let change = |flip: &Self| flip.after_value.unwrap_or(0.0) - flip.before_value.unwrap_or(0.0);
+        change(self).total_cmp(&change(other)).then_with(|| self.place().cmp(&other.place()))
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,6 +163,7 @@ pub struct Finding<'a> {
     pub row: ContentKey,
     pub side: Side,
     pub item: ItemId,
+    pub variant: Option<&'a str>,
     pub ordinal: i64,
     pub verdict: Verdict,
     pub value: Option<f64>,
@@ -146,14 +176,22 @@ pub struct Pairing {
     done: BTreeMap<String, Difference>,
     evaluator: String,
     row: Option<ContentKey>,
-    sides: [RowSide; 2],
+    /// Of one row, by variant. Where both runs have the same variants, each is compared with itself.
+    sides: Vec<(Option<usize>, [RowSide; 2])>,
+    merged: [RowSide; 2],
     current: Paired,
+    /// Names of variants seen so far.
+    variants: Vec<String>,
 }
 
 /// All findings of one run on one row.
 #[derive(Debug, Clone, Default)]
 struct RowSide {
-    first: Option<(ItemId, i64)>,
+    ordinal: i64,
+    /// In their order, each once, with their variants.
+    items: Vec<(ItemId, Option<usize>)>,
+    /// Its item is the last of the items at that time: what was judged worst of all.
+    lowest: Option<(bool, f64, usize)>,
     sum: f64,
     values: i64,
     passes: i64,
@@ -161,14 +199,56 @@ struct RowSide {
 }
 
 impl RowSide {
-    fn add(&mut self, finding: &Finding<'_>) {
-        self.first.get_or_insert((finding.item, finding.ordinal));
+    fn add(&mut self, finding: &Finding<'_>, variant: Option<usize>) {
+        if self.items.is_empty() {
+            self.ordinal = finding.ordinal;
+        }
+        if self.items.last().is_none_or(|last| last.0 != finding.item) {
+            self.items.push((finding.item, variant));
+        }
+        let passes = finding.verdict == Verdict::Pass;
+        let (value, at) = (finding.value.unwrap_or(f64::from(u8::from(passes))), self.items.len() - 1);
+        if self.lowest.is_none_or(|lowest| (passes, value) < (lowest.0, lowest.1)) {
+            self.lowest = Some((passes, value, at));
+        }
         self.n += 1;
-        self.passes += i64::from(finding.verdict == Verdict::Pass);
+        self.passes += i64::from(passes);
         if let Some(value) = finding.value {
             self.sum += value;
             self.values += 1;
         }
+    }
+
+    fn clear(&mut self) {
+        self.items.clear();
+        (self.lowest, self.sum, self.values, self.passes, self.n) = (None, 0.0, 0, 0, 0);
+    }
+
+    /// The item that was judged worst.
+    fn worst(&self) -> (ItemId, Option<usize>) {
+        self.items[self.lowest.map_or(0, |lowest| lowest.2)]
+    }
+
+    /// The same item, or the same variant, or the first.
+    fn like(&self, (item, variant): (ItemId, Option<usize>)) -> (ItemId, Option<usize>) {
+        let find = |fits: &dyn Fn(&(ItemId, Option<usize>)) -> bool| self.items.iter().copied().find(|own| fits(own));
+        find(&|own| own.0 == item).or_else(|| find(&|own| own.1 == variant)).unwrap_or(self.items[0])
+    }
+
+    fn merge(&mut self, other: &RowSide) {
+        if self.items.is_empty() {
+            self.ordinal = other.ordinal;
+        }
+        if let Some((passes, value, at)) = other.lowest
+            && self.lowest.is_none_or(|lowest| (passes, value) < (lowest.0, lowest.1))
+        {
+            self.lowest = Some((passes, value, self.items.len() + at));
+        }
+        self.items.extend(&other.items);
+        self.sum += other.sum;
+        self.values += other.values;
+        self.passes += other.passes;
+        self.n += other.n;
     }
 
     fn mean(&self) -> Option<f64> {
@@ -177,6 +257,10 @@ impl RowSide {
 
     fn pass_rate(&self) -> f64 {
         self.passes as f64 / self.n as f64
+    }
+
+    fn passes(&self) -> bool {
+        self.passes == self.n
     }
 }
 
@@ -246,8 +330,10 @@ impl Pairing {
             done: BTreeMap::new(),
             evaluator: String::new(),
             row: None,
-            sides: Default::default(),
+            sides: Vec::new(),
+            merged: Default::default(),
             current: Paired::default(),
+            variants: Vec::new(),
         }
     }
 
@@ -259,7 +345,19 @@ impl Pairing {
             self.close_row();
         }
         self.row = Some(finding.row);
-        self.sides[finding.side as usize].add(&finding);
+        let variant = finding.variant.map(|name| self.variant(name));
+        let at = self.sides.iter().position(|(known, _)| *known == variant).unwrap_or_else(|| {
+            self.sides.push((variant, Default::default()));
+            self.sides.len() - 1
+        });
+        self.sides[at].1[finding.side as usize].add(&finding, variant);
+    }
+
+    fn variant(&mut self, name: &str) -> usize {
+        self.variants.iter().position(|known| known == name).unwrap_or_else(|| {
+            self.variants.push(name.to_owned());
+            self.variants.len() - 1
+        })
     }
 
     pub fn finish(mut self) -> Comparison {
@@ -285,56 +383,81 @@ impl Pairing {
         let error = difference.mean.and_then(|mean| mean.std_error).filter(|error| *error > 0.0);
         difference.mde = error.map(|error| error * DETECTABLE);
         for flips in [&mut difference.broken_rows, &mut difference.fixed_rows] {
-            flips.sort_by_key(|flip| (flip.ordinal, flip.after));
+            flips.sort_by_key(Flip::place);
             flips.truncate(self.limit);
         }
+        difference.fallen_rows.sort_by(Flip::by_fall);
+        difference.fallen_rows.truncate(self.limit);
         self.done.insert(std::mem::take(&mut self.evaluator), difference);
     }
 
     fn close_row(&mut self) {
-        let [before, after] = std::mem::take(&mut self.sides);
-        let difference = &mut self.current.difference;
-        let (first, last) = match (before.first, after.first) {
-            (None, None) => return,
-            (Some(_), None) => return difference.only_before += 1,
-            (None, Some(_)) => return difference.only_after += 1,
-            (Some(first), Some(last)) => (first, last),
+        self.pair();
+        self.sides.iter_mut().flat_map(|(_, sides)| sides).chain(&mut self.merged).for_each(RowSide::clear);
+    }
+
+    fn pair(&mut self) {
+        let Self { sides, merged, current, limit, variants, .. } = self;
+        let is_common = |sides: &[RowSide; 2]| sides.iter().all(|side| !side.items.is_empty());
+        let common = sides.iter().any(|(_, sides)| is_common(sides));
+        for (_, sides) in sides.iter().filter(|(_, sides)| !common || is_common(sides)) {
+            merged.iter_mut().zip(sides).for_each(|(all, side)| all.merge(side));
+        }
+        let [before, after] = &*merged;
+        let difference = &mut current.difference;
+        match (before.items.is_empty(), after.items.is_empty()) {
+            (true, true) => return,
+            (false, true) => return difference.only_before += 1,
+            (true, false) => return difference.only_after += 1,
+            (false, false) => difference.rows += 1,
+        }
+        // Of the items of the row, the one that shows the change.
+        let flip = |fixed: bool| {
+            let ((old, _), (new, variant)) = match fixed {
+                true => (before.worst(), after.like(before.worst())),
+                false => (before.like(after.worst()), after.worst()),
+            };
+            let variant = variant.map(|at| variants[at].clone());
+            let (before_value, after_value) = (before.mean(), after.mean());
+            Flip { ordinal: after.ordinal, before: old, after: new, variant, before_value, after_value }
         };
-        difference.rows += 1;
-        if let (Some(before), Some(after)) = (before.mean(), after.mean()) {
-            self.current.means.add(before, after);
-            self.current.permutation.add(after - before);
-            self.current.graded |= [before, after].iter().any(|value| *value != 0.0 && *value != 1.0);
-            *match after.total_cmp(&before) {
+        if let (Some(old), Some(new)) = (before.mean(), after.mean()) {
+            current.means.add(old, new);
+            current.permutation.add(new - old);
+            current.graded |= [old, new].iter().any(|value| *value != 0.0 && *value != 1.0);
+            *match new.total_cmp(&old) {
                 Ordering::Greater => &mut difference.improved,
                 Ordering::Equal => &mut difference.same,
                 Ordering::Less => &mut difference.regressed,
             } += 1;
+            if new < old {
+                keep_first(&mut difference.fallen_rows, || flip(false), *limit, Flip::by_fall);
+            }
         }
-        self.current.passes.add(before.pass_rate(), after.pass_rate());
-        let whole = |side: &RowSide| side.passes == side.n;
-        let (count, rows) = match (whole(&before), whole(&after)) {
-            (true, false) => (&mut difference.broken, &mut difference.broken_rows),
-            (false, true) => (&mut difference.fixed, &mut difference.fixed_rows),
+        current.passes.add(before.pass_rate(), after.pass_rate());
+        let (count, rows, fixed) = match (before.passes(), after.passes()) {
+            (true, false) => (&mut difference.broken, &mut difference.broken_rows, false),
+            (false, true) => (&mut difference.fixed, &mut difference.fixed_rows, true),
             _ => return,
         };
         *count += 1;
-        let flip = Flip {
-            ordinal: last.1,
-            before: first.0,
-            after: last.0,
-            before_value: before.mean(),
-            after_value: after.mean(),
-        };
-        keep_lowest(rows, flip, self.limit);
+        keep_first(rows, || flip(fixed), *limit, |a, b| a.place().cmp(&b.place()));
     }
 }
 
-/// Rows come in the order of their keys; those first in the dataset are kept.
-fn keep_lowest(flips: &mut Vec<Flip>, flip: Flip, limit: usize) {
-    flips.push(flip);
+/// Rows come in the order of their keys; those first in another order are kept.
+fn keep_first(
+    flips: &mut Vec<Flip>,
+    flip: impl FnOnce() -> Flip,
+    limit: usize,
+    order: impl FnMut(&Flip, &Flip) -> Ordering,
+) {
+    if limit == 0 {
+        return;
+    }
+    flips.push(flip());
     if flips.len() > 2 * limit.max(8) {
-        flips.sort_by_key(|flip| (flip.ordinal, flip.after));
+        flips.sort_by(order);
         flips.truncate(limit);
     }
 }
@@ -351,10 +474,50 @@ mod tests {
                 let verdict = if value >= 0.5 { Verdict::Pass } else { Verdict::Fail };
                 let (row, item) = (ContentKey([no as u8; 16]), ItemId(no as i64));
                 let ordinal = (rows.len() - no) as i64;
-                pairing.add(Finding { evaluator: "e", row, side, item, ordinal, verdict, value: Some(value) });
+                pairing.add(Finding {
+                    evaluator: "e",
+                    row,
+                    side,
+                    item,
+                    variant: None,
+                    ordinal,
+                    verdict,
+                    value: Some(value),
+                });
             }
         }
         pairing.finish().evaluators.remove("e").unwrap()
+    }
+
+    /// Three variants of one row: the second passed before and does not now.
+    #[test]
+    fn the_item_that_shows_the_change_is_named() {
+        let mut pairing = Pairing::new(2);
+        for (side, verdicts) in [(Side::Before, [1.0, 1.0, 1.0]), (Side::After, [1.0, 0.0, 1.0])] {
+            for (no, value) in verdicts.into_iter().enumerate() {
+                let (variant, verdict) = (["a", "b", "c"][no], if value > 0.5 { Verdict::Pass } else { Verdict::Fail });
+                let item = ItemId(10 * side as i64 + no as i64);
+                let (evaluator, row, ordinal) = ("e", ContentKey([1; 16]), 4);
+                let (variant, value) = (Some(variant), Some(value));
+                pairing.add(Finding { evaluator, row, side, item, variant, ordinal, verdict, value });
+            }
+        }
+        let found = pairing.finish().evaluators.remove("e").unwrap();
+        let flip = &found.broken_rows[0];
+        assert_eq!((flip.before, flip.after, flip.variant.as_deref()), (ItemId(1), ItemId(11), Some("b")));
+        assert_eq!(found.fallen_rows, found.broken_rows);
+    }
+
+    /// Six of six rows fell: p = 2 / 64. Among two metrics that is not enough, and the interval is not asked.
+    #[test]
+    fn the_verdict_follows_from_the_corrected_p() {
+        let alone = of(&[(Some(1.0), Some(0.0)); 6]);
+        assert_eq!((alone.verdict.as_str(), alone.p_adjusted), ("regressed", Some(0.03125)));
+        let both = ["a", "b"].map(|name| (name.to_owned(), alone.clone()));
+        let mut both = Comparison { evaluators: both.into() };
+        adjust(std::iter::once(&mut both));
+        assert!(both.evaluators.values().all(|found| found.verdict == "unclear" && found.p_adjusted == Some(0.0625)));
+        assert_eq!(of(&[(Some(1.0), Some(1.0)); 6]).verdict, "unchanged");
     }
 
     /// By hand: differences 0.1, 0.3, -0.1, 0.1; mean 0.1, s² = 0.08/3, error 0.0816497.
@@ -385,11 +548,43 @@ mod tests {
         assert_eq!(found.broken_rows.iter().map(|flip| flip.ordinal).collect::<Vec<_>>(), [1, 2]);
     }
 
+    #[test]
+    fn the_rows_that_fell_most_are_listed_first() {
+        let mut rows: Vec<_> = (0..60).map(|no| (Some(0.9), Some(0.9 - f64::from(no) / 200.0))).collect();
+        rows.push((Some(0.2), None));
+        let found = of(&rows);
+        // The last rows fell most; the ordinal of row `no` is 61 - no.
+        assert_eq!(found.fallen_rows.iter().map(|flip| flip.ordinal).collect::<Vec<_>>(), [2, 3]);
+        assert_eq!((found.regressed, found.broken), (59, 0));
+        assert!(of(&[(Some(0.1), Some(0.2))]).fallen_rows.is_empty());
+    }
+
     /// 1 against 9: twice the chance of at most one head in ten tosses.
     #[test]
     fn mcnemars_test_is_exact() {
         assert!((mcnemar(1, 9).unwrap() - 2.0 * 11.0 / 1024.0).abs() < 1e-12);
         assert_eq!((mcnemar(4, 4), mcnemar(0, 0)), (Some(1.0), None));
+    }
+
+    /// Row 0 has a in both runs and b only later; row 1 has no variant in common.
+    #[test]
+    fn a_row_is_paired_variant_by_variant() {
+        let mut pairing = Pairing::new(2);
+        let findings = [
+            (0, Side::Before, "a", 0.0),
+            (0, Side::After, "a", 0.0),
+            (0, Side::After, "b", 1.0),
+            (1, Side::Before, "a", 1.0),
+            (1, Side::After, "b", 0.0),
+        ];
+        for (no, (row, side, variant, value)) in findings.into_iter().enumerate() {
+            let (row, item) = (ContentKey([row; 16]), ItemId(no as i64));
+            let verdict = if value >= 0.5 { Verdict::Pass } else { Verdict::Fail };
+            let (variant, value) = (Some(variant), Some(value));
+            pairing.add(Finding { evaluator: "e", row, side, item, variant, ordinal: 0, verdict, value });
+        }
+        let found = pairing.finish().evaluators.remove("e").unwrap();
+        assert_eq!((found.rows, found.same, found.regressed, found.fixed, found.broken), (2, 1, 1, 0, 1));
     }
 
     #[test]

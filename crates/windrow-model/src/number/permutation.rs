@@ -1,25 +1,24 @@
 //! Paired permutation test: how often would the mean of differences be as far from zero if each could as well have had
-//! the other sign? Exact for few differences, else drawn with a fixed seed, so that equal data have equal results.
-//! Differences are taken one by one and are not kept.
+//! the other sign? Exact for few differences, drawn with a fixed seed for more, so that equal data have equal results,
+//! and by its normal limit where there are so many that the limit is closer than the draws.
+
+use statrs::distribution::{ContinuousCDF, Normal};
 
 /// With this many differences from zero or fewer, every assignment of signs is tried.
 const EXACT: usize = 12;
 const DRAWS: usize = 9_984;
+/// With more differences than this, the sum of random signs is normal; nothing is kept of each.
+const DRAWN: usize = 20_000;
 const SEED: u64 = 0x005e_ed0f_0a11_5155;
 
-#[derive(Debug, Clone)]
+/// Takes differences one by one. The work is done when the p-value is asked for.
+#[derive(Debug, Clone, Default)]
 pub struct Permutation {
-    few: Vec<f64>,
+    /// Other than zero; empty once there are too many.
+    kept: Vec<f64>,
+    n: usize,
     total: f64,
-    /// Of each draw; made when there are too many differences to try all.
-    sums: Vec<f64>,
-    state: u64,
-}
-
-impl Default for Permutation {
-    fn default() -> Self {
-        Self { few: Vec::new(), total: 0.0, sums: Vec::new(), state: SEED }
-    }
+    squares: f64,
 }
 
 impl Permutation {
@@ -27,25 +26,12 @@ impl Permutation {
         if difference == 0.0 {
             return;
         }
+        self.n += 1;
         self.total += difference;
-        if self.sums.is_empty() && self.few.len() < EXACT {
-            return self.few.push(difference);
-        }
-        if self.sums.is_empty() {
-            self.sums = vec![0.0; DRAWS];
-            for earlier in std::mem::take(&mut self.few) {
-                self.draw(earlier);
-            }
-        }
-        self.draw(difference);
-    }
-
-    fn draw(&mut self, difference: f64) {
-        for sums in self.sums.chunks_mut(64) {
-            let bits = next(&mut self.state);
-            for (at, sum) in sums.iter_mut().enumerate() {
-                *sum += if bits >> at & 1 == 0 { difference } else { -difference };
-            }
+        self.squares += difference * difference;
+        match self.n {
+            0..=DRAWN => self.kept.push(difference),
+            _ => self.kept = Vec::new(),
         }
     }
 
@@ -53,16 +39,35 @@ impl Permutation {
     pub fn p(&self) -> f64 {
         // Sums of the same terms in another order differ in their last digits.
         let reach = self.total.abs() * (1.0 - 1e-9);
-        if !self.sums.is_empty() {
-            let extreme = self.sums.iter().filter(|sum| sum.abs() >= reach).count();
-            return (extreme + 1) as f64 / (DRAWS + 1) as f64;
+        match self.n {
+            0..=EXACT => self.exact(reach),
+            0..=DRAWN => self.drawn(reach),
+            // The variance of a sum of random signs is the sum of the squares.
+            _ => 2.0 * Normal::standard().cdf(-self.total.abs() / self.squares.sqrt()),
         }
-        let all = 1u32 << self.few.len();
+    }
+
+    fn exact(&self, reach: f64) -> f64 {
+        let all = 1u32 << self.kept.len();
         let sum = |signs: u32| -> f64 {
             let signed = |(at, value): (usize, &f64)| if signs >> at & 1 == 0 { *value } else { -*value };
-            self.few.iter().enumerate().map(signed).sum()
+            self.kept.iter().enumerate().map(signed).sum()
         };
         (0..all).filter(|signs| sum(*signs).abs() >= reach).count() as f64 / f64::from(all)
+    }
+
+    fn drawn(&self, reach: f64) -> f64 {
+        let (mut sums, mut state) = (vec![0.0; DRAWS], SEED);
+        for difference in &self.kept {
+            for sums in sums.chunks_mut(64) {
+                let bits = next(&mut state);
+                for (at, sum) in sums.iter_mut().enumerate() {
+                    *sum += if bits >> at & 1 == 0 { *difference } else { -*difference };
+                }
+            }
+        }
+        let extreme = sums.iter().filter(|sum: &&f64| sum.abs() >= reach).count();
+        (extreme + 1) as f64 / (DRAWS + 1) as f64
     }
 }
 
@@ -100,5 +105,17 @@ mod tests {
         let found = p(&differences);
         assert!((found - 0.0414).abs() < 0.006, "{found}");
         assert_eq!(found, p(&differences), "the same data have the same result");
+    }
+
+    /// One more difference than are drawn: the limit is as close to the draws as these are to each other.
+    #[test]
+    fn very_many_differences_have_the_normal_limit() {
+        let of = |n: usize| -> Vec<f64> {
+            (0..n).map(|no| if no % 2 == 0 { 0.3 } else { -0.3 } + (no % 7) as f64 / 1_000.0 - 0.001).collect()
+        };
+        let (drawn, limit) = (p(&of(DRAWN)), p(&of(DRAWN + 1)));
+        assert!(drawn > 0.001 && drawn < 0.9, "{drawn}");
+        assert!((drawn - limit).abs() < 0.02, "{drawn} and {limit}");
+        assert_eq!(p(&vec![0.5; DRAWN + 1]), 0.0);
     }
 }

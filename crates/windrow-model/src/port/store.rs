@@ -14,7 +14,7 @@ use async_trait::async_trait;
 
 use crate::counters::{Counters, JobCounters};
 pub use crate::error::{Result, StoreError};
-use crate::failure::Failure;
+use crate::failure::{ErrorClass, Failure};
 use crate::ids::{AttemptId, ItemId, JobId, Lease, RunId, SessionId, StepId, Ticket};
 use crate::item_query::{ItemPage, ItemQuery};
 use crate::json::Json;
@@ -35,6 +35,7 @@ use crate::state::{ItemState, JobState, Mode, Outcome, RunEvent, RunState};
 use crate::step::{ContentKey, Score, StepIntent, StepResult, Usage};
 use crate::time::{DAY_MS, Time};
 use crate::view::filter::JobWord;
+use crate::view::label_filter::LabelFilter;
 
 // ---- submit ----------------------------------------------------------------------------------
 
@@ -309,6 +310,8 @@ pub struct JobFilter {
     /// By public status or by the state of the latest run.
     pub status: Option<JobWord>,
     pub name_contains: Option<String>,
+    /// Only jobs that carry these labels.
+    pub labels: LabelFilter,
     /// Only scheduled jobs.
     pub scheduled: bool,
     /// Newest first; continue after this one.
@@ -319,8 +322,9 @@ pub struct JobFilter {
 impl JobFilter {
     /// Without conditions a page reads no more rows than it has jobs.
     pub fn is_every_job(&self) -> bool {
-        let Self { workspace, kind, status, name_contains, scheduled, before: _, limit: _ } = self;
-        workspace.is_none() && kind.is_none() && status.is_none() && name_contains.is_none() && !scheduled
+        let Self { workspace, kind, status, name_contains, labels, scheduled, before: _, limit: _ } = self;
+        let none = workspace.is_none() && kind.is_none() && status.is_none() && name_contains.is_none();
+        none && labels.is_empty() && !scheduled
     }
 }
 
@@ -497,8 +501,11 @@ pub trait Queue: Send + Sync {
     async fn forget_outbox(&self, up_to: i64) -> Result<()>;
 
     // housekeeping
-    /// Forgets up to this number which rows of a job's result table changed.
-    async fn forget_result_changes(&self, job: JobId, up_to: i64) -> Result<()>;
+    /// Forgets up to this number which rows of a job's result table changed, but none of the newest `keep` pages of
+    /// changes.
+    async fn forget_result_changes(&self, job: JobId, up_to: i64, keep: usize) -> Result<()>;
+    /// Jobs with more pages of changes than this.
+    async fn jobs_with_changes(&self, more_than: usize) -> Result<Vec<JobId>>;
     /// Deletes at most `limit` items and jobs whose latest run ended longer ago than the retention period; pinned and
     /// scheduled jobs stay. Returns how many.
     async fn clean_up(&self, retention: Retention, limit: usize, now: Time) -> Result<i64>;
@@ -521,8 +528,12 @@ pub trait Queue: Send + Sync {
     async fn newest_steps(&self, attempt: AttemptId, limit: usize) -> Result<Vec<Step>>;
     /// Over the results that the run archived, also where a later run has replaced them.
     async fn aggregates(&self, run: RunId) -> Result<Aggregates>;
+    /// Why items of the run failed, each class once. No result is read for it.
+    async fn failed_classes(&self, run: RunId) -> Result<Vec<ErrorClass>>;
     /// The counters, counted from the rows.
     async fn recount(&self, run: RunId) -> Result<Counters>;
+    /// What all runs of a workspace cost, also those of deleted jobs, in billionths of a dollar.
+    async fn cost_of_workspace(&self, workspace: &str) -> Result<i64>;
 }
 
 /// What people ask: lists, results, statistics and diagnoses.

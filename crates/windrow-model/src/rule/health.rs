@@ -13,7 +13,7 @@ crate::vocabulary! {
         TaskZombie = "task.zombie",
         #[doc = "Steps (batches) begun by a living worker that do not come to an end."]
         BatchStall = "batch.stall",
-        #[doc = "Active runs without progress although items are open."]
+        #[doc = "Attempts of a living worker in which no step begins or ends, and runs in which nothing is executed although items are open."]
         RunStall = "run.stall",
         #[doc = "Items ready to start that are not started although the run has free places."]
         SlicePending = "slice.pending.timeout",
@@ -43,7 +43,7 @@ impl Check {
             Check::BatchStall => {
                 "a call does not return: check the item (`windrow jobs item`), the endpoint and the job's timeout"
             }
-            Check::RunStall => "ask `windrow jobs why NAME`",
+            Check::RunStall => "ask `windrow jobs why NAME`; for an item, `windrow jobs item`",
             Check::SlicePending => "ask `windrow jobs why NAME`; if all workers are busy, raise --workers",
             Check::PlanSlicing => "see that the dataset can be read quickly; `windrow jobs logs NAME` says what failed",
         }
@@ -92,14 +92,28 @@ pub struct LiveRun {
     pub counters: Counters,
     pub created_at: Time,
     pub started_at: Option<Time>,
-    /// When something last happened that others are told of: items archived, a change of state.
+    /// When something last happened: items archived, a change of state, a step begun or ended.
     pub moved_at: Time,
+    /// It waits as its rollout wants: for approval, the bake time, the health check, the end of a freeze.
+    pub held: bool,
 }
+
+/// A run that others were told of so lately needs no closer look at its steps.
+pub const QUIET_MS: i64 = 10_000;
 
 impl LiveRun {
     /// Whether an item could be started here without waiting for another one to end.
     pub fn has_free_places(&self) -> bool {
         self.state.dispatches() && self.counters.running < self.concurrency
+    }
+
+    pub fn is_quiet(&self, now: Time) -> bool {
+        now - self.moved_at > QUIET_MS
+    }
+
+    /// Something should move in it.
+    pub fn should_move(&self) -> bool {
+        self.state.dispatches() && self.counters.unsettled() > 0 && !self.held
     }
 }
 
@@ -140,20 +154,27 @@ impl Finding {
         Self { check, count, examples: found }
     }
 
-    /// Those that the rows of the runs themselves show.
-    pub fn of_runs(runs: &[LiveRun], patience: &HealthThresholds, now: Time) -> [Finding; 2] {
-        let found = |check: Check, since: fn(&LiveRun) -> Option<Time>| {
+    /// Those that the rows of the runs themselves show; `still` are the attempts in which nothing moves.
+    pub fn of_runs(runs: &[LiveRun], still: Vec<Example>, patience: &HealthThresholds, now: Time) -> [Finding; 2] {
+        let found = |check: Check, since: fn(&LiveRun) -> Option<Time>, more: Vec<Example>| {
             let seen = runs.iter().filter_map(|run| Some(Example::of(run, None, since(run)?)));
-            Finding::new(check, seen.filter(|example| example.since <= patience.since(check, now)).collect())
+            let seen = seen.filter(|example| example.since <= patience.since(check, now));
+            Finding::new(check, seen.chain(more).collect())
         };
         [
-            found(Check::RunStall, |run| {
-                (run.state.dispatches() && run.counters.unsettled() > 0).then_some(run.moved_at)
-            }),
-            found(Check::PlanSlicing, |run| {
-                let reads = run.state.dispatches() && !run.planned && run.mode != Mode::Online;
-                run.started_at.filter(|_| reads)
-            }),
+            found(
+                Check::RunStall,
+                |run| (run.should_move() && run.counters.running == 0).then_some(run.moved_at),
+                still,
+            ),
+            found(
+                Check::PlanSlicing,
+                |run| {
+                    let reads = run.state.dispatches() && !run.planned && run.mode != Mode::Online;
+                    run.started_at.filter(|_| reads)
+                },
+                Vec::new(),
+            ),
         ]
     }
 }
@@ -198,11 +219,12 @@ mod tests {
             created_at: Time(0),
             started_at: Some(Time(0)),
             moved_at: Time(moved_at),
+            held: false,
         }
     }
 
     fn counts(run: LiveRun, now: i64) -> [i64; 2] {
-        Finding::of_runs(&[run], &HealthThresholds::default(), Time(now)).map(|finding| finding.count)
+        Finding::of_runs(&[run], Vec::new(), &HealthThresholds::default(), Time(now)).map(|finding| finding.count)
     }
 
     #[test]
@@ -213,6 +235,11 @@ mod tests {
         assert_eq!(counts(run(RunState::Running, 100, 0), 100 + patience), [0, 0], "an open intake with nothing in it");
         assert_eq!(counts(run(RunState::Paused, 100, 1), 100 + patience), [0, 0]);
         assert_eq!(counts(run(RunState::Pending, 100, 1), 100 + patience), [0, 0], "it waits for its turn");
+        let held = LiveRun { held: true, ..run(RunState::Running, 100, 1) };
+        assert_eq!(counts(held, 100 + patience), [0, 0], "a wave waits for approval");
+        let mut executes = run(RunState::Running, 100, 1);
+        executes.counters.running = 1;
+        assert_eq!(counts(executes, 100 + patience), [0, 0], "its attempts are looked at one by one");
     }
 
     #[test]

@@ -5,6 +5,7 @@ pub mod batch;
 pub mod experiment;
 pub mod filter;
 pub mod ingest;
+pub mod label_filter;
 pub mod task;
 pub mod turn;
 

@@ -5,7 +5,7 @@ use windrow_model::rollout::Freeze;
 const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
 pub fn parse(text: &str) -> Result<Freeze, String> {
-    let wrong = || format!("{text:?} is no part of a week; write it like \"fri 16:00 - mon 08:00\" (UTC)");
+    let wrong = || format!("{text:?} must be a part of a week, e.g. \"fri 16:00 - mon 08:00\" (UTC)");
     let (from, to) = text.split_once('-').ok_or_else(wrong)?;
     let freeze = Freeze { from: minute(from).ok_or_else(wrong)?, to: minute(to).ok_or_else(wrong)? };
     if freeze.from == freeze.to { Err(wrong()) } else { Ok(freeze) }

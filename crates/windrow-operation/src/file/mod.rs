@@ -31,9 +31,21 @@ pub fn load(
     problems: &mut Problems,
 ) -> Option<LoadedJob> {
     let root_span = root.span.clone();
-    if root.field_names().contains(&"schedule") {
-        let message = "an operation has no `schedule`: its targets are frozen, and a change is made once";
-        problems.add(root.span_of("schedule"), message, "leave it out, and run the file when the change is due");
+    let ignored = [
+        (
+            "schedule",
+            "its targets are frozen, and a change is made once",
+            "leave it out, and run the file when the change is due",
+        ),
+        (
+            "budget",
+            "its calls use no tokens and have no price",
+            "leave it out; `strategy.max_failed` limits the damage",
+        ),
+    ];
+    let given = |name: &&(&str, &str, &str)| root.field_names().contains(&name.0);
+    for (name, why, help) in ignored.iter().filter(given) {
+        problems.add(root.span_of(name), format!("an operation has no `{name}`: {why}"), *help);
     }
     let header = Header::take(&mut root, base.workspace, problems);
     let targets = root.require("targets", "targets: { list: [orders, payments] }", problems);

@@ -98,7 +98,7 @@ pub fn read(section: Option<Section>, folder: &Path, problems: &mut Problems) ->
     };
     let mut given: Given = section.read(&[], problems)?;
     if given.waves.is_some() && (given.wave.is_some() || given.canary.is_some()) {
-        let message = "`waves` lists all sizes, so `canary` and `wave` have no place beside it";
+        let message = "`waves` lists all sizes, so `canary` and `wave` cannot be set too";
         problems.add(section.span_of("waves"), message, "write waves: [1, 10, \"25%\"], or canary and wave");
     }
     let mut windows = Vec::new();
@@ -117,6 +117,17 @@ pub fn read(section: Option<Section>, folder: &Path, problems: &mut Problems) ->
         })?),
         None => None,
     };
+    if given.waves.is_none() && given.wave.is_none() && given.canary.is_none() {
+        let between = [
+            ("bake", given.bake.is_some()),
+            ("approval", given.approval.is_some_and(|approval| approval != Approval::Never)),
+            ("health", health.is_some()),
+        ];
+        for (field, _) in between.iter().filter(|(_, given)| *given) {
+            let message = format!("`strategy.{field}` has no effect without waves: it comes between two of them");
+            problems.add(section.span_of(field), message, "add `canary`, `wave` or `waves`, or leave it out");
+        }
+    }
     let unreachable_for_ms = given.unreachable_for.as_ref().map_or(unreachable_for_ms(), |length| length.ms);
     Some(Strategy { given, span: section.span, freeze: windows, health, unreachable_for_ms })
 }
@@ -159,7 +170,8 @@ impl Strategy {
         let mut warnings = Vec::new();
         if max_failed.is_none() {
             warnings.push(
-                "there is no `strategy.max_failed`: a change that fails everywhere is tried everywhere".to_owned(),
+                "`strategy.max_failed` is not set: a change that fails on every target is tried on every target"
+                    .to_owned(),
             );
         }
         let rollout = Rollout {

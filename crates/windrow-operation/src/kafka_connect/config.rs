@@ -23,9 +23,9 @@ windrow_model::vocabulary! {
         Restart = "restart",
         #[doc = "Set keys of its configuration (null removes one), validated first."]
         ChangeConfig = "change_config",
-        #[doc = "Stop it, set its offsets, and let it go on."]
+        #[doc = "Stop it, set its offsets, and resume it."]
         ResetOffsets = "reset_offsets",
-        #[doc = "Stop it, set the GTID set in its offsets keeping file and position, and let it go on."]
+        #[doc = "Stop it, set the GTID set in its offsets keeping file and position, and resume it."]
         ResetGtid = "reset_gtid",
         #[doc = "Set keys of its configuration, or with `to` move it to another cluster."]
         SwitchAz = "switch_az",

@@ -105,7 +105,7 @@ impl Cluster {
             (_, STOPPED) => Some(self.call("stop", "PUT", "/stop", None)),
             (_, PAUSED) => Some(self.call("pause", "PUT", "/pause", None)),
             (_, RUNNING) => Some(self.call("resume", "PUT", "/resume", None)),
-            (_, other) => Some(Next::Wait(format!("it was {other}, which nobody can ask for"))),
+            (_, other) => Some(Next::Wait(format!("it was {other}, a state that cannot be requested"))),
         })
     }
 }

@@ -135,7 +135,7 @@ fn untemplated(error: TemplateError) -> Failure {
 }
 
 fn missing(target: &Target) -> Failure {
-    Failure::new(ErrorClass::InvalidRequest, format!("there is no connector {}", target.name))
+    Failure::new(ErrorClass::InvalidRequest, format!("connector {} not found", target.name))
 }
 
 #[async_trait]

@@ -42,7 +42,7 @@ impl Move<'_> {
     fn forth(&self, context: &ChangeContext<'_>, now: &Value) -> Result<Next, Failure> {
         let (source, copy) = (&now["here"], &now["there"]);
         if source.is_null() {
-            return Err(Failure::new(ErrorClass::InvalidRequest, "there is no such connector on the first cluster"));
+            return Err(Failure::new(ErrorClass::InvalidRequest, "connector not found on the first cluster"));
         }
         if context.calls.is_empty() && source["state"] == STOPPED && self.there.has_reached(copy, RUNNING) {
             return Ok(Next::Reached);

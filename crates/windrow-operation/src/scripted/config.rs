@@ -104,10 +104,17 @@ fn read(
     let calls = [("read", config.read.as_mut()), ("apply", Some(&mut config.apply)), ("undo", config.undo.as_mut())];
     for (field, call) in calls.into_iter().filter_map(|(field, call)| Some((field, call?))) {
         if !fits(call) {
-            let message = format!("`{}.{field}` is no call of this kind", section.path);
+            let message = format!("`{}.{field}` does not fit this kind of call", section.path);
             problems.add(section.span_of(field), message, example);
         }
         if let CallConfig::Command(command) = call {
+            if !command.folder.as_os_str().is_empty() {
+                let message = format!(
+                    "`{}.{field}.folder` has no effect: programs run in the folder of the job file",
+                    section.path
+                );
+                problems.add(section.span_of(field), message, "leave it out");
+            }
             command.folder = folder.clone();
         }
         if let Err(error) = check_templates(call) {
@@ -123,7 +130,7 @@ fn read(
     let needs_read = config.done.is_some() || config.after.is_some();
     if needs_read && config.read.is_none() {
         let message = format!("`{}` says how a changed target looks, but not how it is read", section.path);
-        problems.add(section.span.clone(), message, "add `read`, a call whose answer is the target as it stands");
+        problems.add(section.span.clone(), message, "add `read`, a call that returns the current state of the target");
     }
     serde_json::to_value(config).ok()
 }

@@ -184,8 +184,8 @@ impl Handler for Action {
             Some(_) => {}
             None if context.past_calls.iter().any(|made| made.answered) => return Ok(Next::Reached),
             None if !context.past_calls.is_empty() && self.config.unknown == Unknown::Fail => {
-                let message = "nobody knows whether the call happened, and the target cannot be read; look at it, \
-                               then retry it with `unknown: repeat`";
+                let message = "the outcome of the call is unknown, and the target cannot be read; check it, then retry it \
+                               with `unknown: repeat`";
                 return Err(Failure::new(ErrorClass::Lost, message));
             }
             None => {}

@@ -1,5 +1,7 @@
 //! Typed arrays of one column of one segment: as narrow as their values allow.
 
+use crate::columns::bytes::{Put, Take};
+
 /// One bit per row.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Bits(Vec<u64>);
@@ -16,6 +18,14 @@ impl Bits {
             *last = (1 << (len % 64)) - 1;
         }
         bits
+    }
+
+    pub fn put(&self, out: &mut Put) {
+        out.ints(self.0.iter().map(|word| *word as i64));
+    }
+
+    pub fn take(from: &mut Take) -> Option<Self> {
+        Some(Self(from.ints()?.into_iter().map(|word| word as u64).collect()))
     }
 
     pub fn get(&self, at: usize) -> bool {
@@ -93,6 +103,69 @@ impl Ints {
         }
     }
 
+    pub fn put(&self, out: &mut Put) {
+        match self {
+            Ints::Same(value) => {
+                out.byte(0);
+                out.ints(value.iter().copied().collect::<Vec<_>>().into_iter());
+            }
+            Ints::Bytes { base, codes } => {
+                out.byte(1);
+                out.int(*base);
+                out.bytes(codes);
+            }
+            Ints::Shorts { base, codes } => {
+                out.byte(2);
+                out.int(*base);
+                out.bytes(&codes.iter().flat_map(|code| code.to_le_bytes()).collect::<Vec<_>>());
+            }
+            Ints::Words { base, codes } => {
+                out.byte(3);
+                out.int(*base);
+                out.bytes(&codes.iter().flat_map(|code| code.to_le_bytes()).collect::<Vec<_>>());
+            }
+            Ints::Wide(values) => {
+                let mut there = Bits::new(values.len());
+                values.iter().enumerate().for_each(|(at, value)| there.set(at, value.is_some()));
+                out.byte(4);
+                there.put(out);
+                out.ints(values.iter().map(|value| value.unwrap_or_default()));
+            }
+        }
+    }
+
+    /// Of so many rows.
+    pub fn take(from: &mut Take, rows: usize) -> Option<Self> {
+        let found = match from.byte()? {
+            0 => return Some(Ints::Same(from.ints()?.first().copied())),
+            1 => Ints::Bytes { base: from.int()?, codes: from.bytes()?.into() },
+            2 => {
+                let (base, bytes) = (from.int()?, from.bytes()?);
+                let code = |two: &[u8]| u16::from_le_bytes([two[0], two[1]]);
+                Ints::Shorts { base, codes: bytes.chunks_exact(2).map(code).collect() }
+            }
+            3 => {
+                let (base, bytes) = (from.int()?, from.bytes()?);
+                let code = |four: &[u8]| u32::from_le_bytes([four[0], four[1], four[2], four[3]]);
+                Ints::Words { base, codes: bytes.chunks_exact(4).map(code).collect() }
+            }
+            4 => {
+                let there = Bits::take(from)?;
+                let value = |(at, value): (usize, i64)| there.get(at).then_some(value);
+                Ints::Wide(from.ints()?.into_iter().enumerate().map(value).collect())
+            }
+            _ => return None,
+        };
+        let len = match &found {
+            Ints::Same(_) => rows,
+            Ints::Bytes { codes, .. } => codes.len(),
+            Ints::Shorts { codes, .. } => codes.len(),
+            Ints::Words { codes, .. } => codes.len(),
+            Ints::Wide(values) => values.len(),
+        };
+        (len == rows).then_some(found)
+    }
+
     pub fn get(&self, at: usize) -> Option<i64> {
         match self {
             Ints::Same(value) => *value,
@@ -158,6 +231,42 @@ impl Floats {
         Floats::Plain { values, there: gaps.then_some(there) }
     }
 
+    pub fn put(&self, out: &mut Put) {
+        match self {
+            Floats::Nothing => out.byte(0),
+            Floats::Codes { values, codes } => {
+                out.byte(1);
+                out.ints(values.iter().map(|value| value.to_bits() as i64));
+                out.bytes(codes);
+            }
+            Floats::Plain { values, there } => {
+                out.byte(if there.is_some() { 3 } else { 2 });
+                out.ints(values.iter().map(|value| value.to_bits() as i64));
+                there.iter().for_each(|there| there.put(out));
+            }
+        }
+    }
+
+    /// Of so many rows.
+    pub fn take(from: &mut Take, rows: usize) -> Option<Self> {
+        let floats = |from: &mut Take| -> Option<Box<[f64]>> {
+            Some(from.ints()?.into_iter().map(|bits| f64::from_bits(bits as u64)).collect())
+        };
+        let found = match from.byte()? {
+            0 => return Some(Floats::Nothing),
+            1 => Floats::Codes { values: floats(from)?, codes: from.bytes()?.into() },
+            2 => Floats::Plain { values: floats(from)?, there: None },
+            3 => Floats::Plain { values: floats(from)?, there: Some(Bits::take(from)?) },
+            _ => return None,
+        };
+        let len = match &found {
+            Floats::Nothing => rows,
+            Floats::Codes { codes, .. } => codes.len(),
+            Floats::Plain { values, .. } => values.len(),
+        };
+        (len == rows).then_some(found)
+    }
+
     pub fn get(&self, at: usize) -> Option<f64> {
         match self {
             Floats::Nothing => None,
@@ -180,8 +289,15 @@ mod tests {
         ) {
             let column = Ints::of(&ints);
             prop_assert!(ints.iter().enumerate().all(|(at, value)| column.get(at) == *value));
+            let mut kept = Put::default();
+            column.put(&mut kept);
+            prop_assert_eq!(Ints::take(&mut Take(&kept.0), ints.len()), Some(column));
+            prop_assert_eq!(Ints::take(&mut Take(&kept.0[..kept.0.len() - 1]), ints.len()), None);
             let column = Floats::of(&floats);
             prop_assert!(floats.iter().enumerate().all(|(at, value)| column.get(at) == *value));
+            let mut kept = Put::default();
+            column.put(&mut kept);
+            prop_assert_eq!(Floats::take(&mut Take(&kept.0), floats.len()), Some(column));
         }
 
         #[test]

@@ -11,7 +11,7 @@ use crate::columns::sheet::{FieldColumn, Sheet, TextName};
 use crate::columns::words::Lexicon;
 use crate::columns::{Grid, Pairs, Reader};
 use crate::label::RowLabel;
-use crate::query::{Kind, Name, Seen, Value, of_json};
+use crate::query::{Kind, Name, Seen, Value, cost_delta, of_json, tokens};
 use crate::row::{EXPECTED, ResultRow, RowOutcome};
 
 /// A row in its sheet, or one that lies over it.
@@ -150,6 +150,12 @@ impl Grid {
             Name::Flaky => Value::Text(if self.is_flaky(slot) { "true" } else { "false" }.into()),
             Name::Delta(evaluator) => number(self.delta(slot, evaluator, pairs)),
             Name::Change(evaluator) => text(self.delta(slot, evaluator, pairs).map(crate::query::change_of)),
+            Name::DeltaLatencyMs => {
+                let latency = |at: At<'_>| at.latency_ms().map(|ms| ms as f64);
+                number(before().and_then(|(p, b)| Some(latency(at)? - latency(p.grid().at(b))?)))
+            }
+            Name::DeltaTokens => number(before().map(|(p, b)| tokens(at.usage()) - tokens(p.grid().at(b).usage()))),
+            Name::DeltaCost => number(before().map(|(p, b)| cost_delta(at.usage(), p.grid().at(b).usage()))),
             Name::BaselineScore(evaluator) => number(before().and_then(|(p, b)| p.grid().at(b).score(evaluator))),
             Name::BaselineOutcome => text(before().map(|(pairs, before)| pairs.grid().at(before).outcome().as_str())),
             Name::BaselineOutput => match before() {
@@ -196,7 +202,7 @@ impl Grid {
             Name::LatencyMs => number(sheet.latency_ms.get(at).map(|ms| ms as f64)),
             Name::TokensIn => whole(sheet.tokens_in.number(at)),
             Name::TokensOut => whole(sheet.tokens_out.number(at)),
-            Name::Tokens => whole(sheet.tokens_in.number(at) + sheet.tokens_out.number(at)),
+            Name::Tokens => Value::Number(tokens(sheet.usage(at))),
             Name::Cost => Value::Number(sheet.cost_nanos.number(at) as f64 / 1e9),
             Name::FinishedAt => number(sheet.finished_at.get(at).map(|at| at as f64)),
             Name::OutputOf(column) if !sheet.has_output(column, at) => Value::Null,

@@ -7,8 +7,8 @@ use crate::columns::arrays::Ints;
 use crate::columns::at::{At, Readers};
 use crate::columns::sheet::FieldColumn;
 use crate::columns::{Grid, Pairs, SEGMENT};
-use crate::query::{Kind, Name, Value, of_json};
-use crate::summary::{self, EXACT_NUMBERS, Facet, Group};
+use crate::query::{Grouping, Kind, Name, Value, of_json};
+use crate::summary::{self, Bucket, Buckets, EXACT_NUMBERS, Facet, Group};
 
 impl Grid {
     pub fn facet(&self, slots: &[u32], name: &Name, pairs: Option<&Pairs>) -> io::Result<Facet> {
@@ -51,11 +51,12 @@ impl Grid {
         Ok(summary::values(name.to_string(), counts.into_iter().collect(), null))
     }
 
-    /// Largest first; numbers with many values in ranges.
-    pub fn groups(&self, slots: &[u32], name: &Name, pairs: Option<&Pairs>) -> io::Result<Vec<Group>> {
-        let mut readers = Readers::of(self);
-        let label = match matches!(name.kind(), Kind::Number | Kind::Time) {
-            true => {
+    /// As [`summary::groups`].
+    pub fn groups(&self, slots: &[u32], grouping: &Grouping, pairs: Option<&Pairs>) -> io::Result<Vec<Group>> {
+        let (mut readers, name) = (Readers::of(self), &grouping.name);
+        let buckets = match grouping.width {
+            Some(width) => Buckets::Width(width),
+            None if matches!(name.kind(), Kind::Number | Kind::Time) => {
                 let (mut distinct, mut low, mut high) = (BTreeSet::new(), f64::INFINITY, f64::NEG_INFINITY);
                 for slot in slots {
                     if let Value::Number(number) = self.value(*slot, name, pairs, &mut readers)? {
@@ -65,11 +66,12 @@ impl Grid {
                         }
                     }
                 }
-                summary::label((distinct.len() > EXACT_NUMBERS).then_some((low, high)))
+                if distinct.len() > EXACT_NUMBERS { Buckets::Parts(low, high) } else { Buckets::Values }
             }
-            false => summary::label(None),
+            None => Buckets::Values,
         };
-        let mut by_value: BTreeMap<Option<String>, Vec<u32>> = BTreeMap::new();
+        let label = summary::label(buckets);
+        let mut by_value: BTreeMap<Option<Bucket>, Vec<u32>> = BTreeMap::new();
         let mut by_code: Vec<Vec<u32>> = Vec::new();
         for slot in slots {
             if let Some(code) = self.code_of(*slot, name) {
@@ -83,15 +85,13 @@ impl Grid {
         for (code, slots) in by_code.into_iter().enumerate().filter(|(_, slots)| !slots.is_empty()) {
             by_value.entry(label(&self.word(name, code))).or_default().extend(slots);
         }
-        let group = |(value, slots): (Option<String>, Vec<u32>)| Group {
-            value,
+        let group = |(bucket, slots): (Option<Bucket>, Vec<u32>)| Group {
+            value: bucket.map(|bucket| bucket.1),
             n: slots.len() as i64,
             outcomes: self.header(&slots).outcomes,
             metrics: self.metrics(&slots, pairs),
         };
-        let mut groups: Vec<Group> = by_value.into_iter().map(group).collect();
-        groups.sort_by_key(|group| (group.value.is_none(), -group.n));
-        Ok(groups)
+        Ok(summary::in_order(by_value.into_iter().map(group).collect(), grouping))
     }
 
     /// The code of the word of a row, where a name has codes.

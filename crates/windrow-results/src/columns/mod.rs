@@ -5,10 +5,12 @@
 
 mod arrays;
 mod at;
+mod bytes;
 mod facets;
 mod numbers;
 mod order;
 mod pairs;
+mod saved;
 mod scores;
 mod select;
 mod sheet;
@@ -129,7 +131,7 @@ impl Grid {
     }
 
     /// Where an item is.
-    pub fn find(&self, item: ItemId) -> Option<u32> {
+    pub fn slot_of(&self, item: ItemId) -> Option<u32> {
         if let Some(places) = &self.places {
             return places.get(&item.0).copied();
         }
@@ -186,7 +188,7 @@ impl Grid {
     }
 
     fn place(&mut self, row: ResultRow) -> u32 {
-        let slot = self.find(row.item).unwrap_or_else(|| self.new_slot(row.item));
+        let slot = self.slot_of(row.item).unwrap_or_else(|| self.new_slot(row.item));
         let known = (slot as usize) < self.len;
         if !known || self.at(slot).key() != row.key.0 {
             self.by_key = Arc::default();

@@ -118,7 +118,7 @@ impl Grid {
         let names: BTreeSet<&String> = self.names.evaluators.iter().chain(&before.names.evaluators).collect();
         let mut found = BTreeMap::new();
         for name in names {
-            let (mut pairing, mut binary, mut rest) = (Pairing::new(0), true, earlier.as_slice());
+            let (mut pairing, mut rest) = (Pairing::new(0), earlier.as_slice());
             let mut findings = [Findings::of(name), Findings::of(name)];
             for own in both.chunk_by(|a, b| self.at(a.0).key() == self.at(b.0).key()) {
                 let row = self.at(own[0].0).key();
@@ -133,9 +133,9 @@ impl Grid {
                         let at = grid.at(slot);
                         findings[side as usize].each(at, |_, verdict, value| {
                             if matches!(verdict, Verdict::Pass | Verdict::Fail) {
-                                binary &= matches!(value, None | Some(0.0 | 1.0));
                                 let (row, item, ordinal) = (ContentKey(row), at.item(), at.ordinal());
-                                pairing.add(Finding { evaluator: name, row, side, item, ordinal, verdict, value });
+                                let (evaluator, variant) = (name.as_str(), None);
+                                pairing.add(Finding { evaluator, row, side, item, variant, ordinal, verdict, value });
                             }
                         });
                     }
@@ -155,7 +155,7 @@ impl Grid {
                     }] += 1;
                 }
             }
-            found.extend(summary::paired_metric(&difference, &baseline, binary, changes).map(|p| (name.clone(), p)));
+            found.extend(summary::paired_metric(&difference, &baseline, changes).map(|p| (name.clone(), p)));
         }
         summary::adjust(&mut found);
         found

@@ -1,4 +1,4 @@
-//! Rows in the order asked for: by a number that orders as the value does, what is null last, ties by their place.
+//! Rows in the order asked for: by a number that orders as the value does, what is null last, ties as they were.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -9,8 +9,8 @@ use crate::query::{Sort, Value};
 
 const NULL: u64 = u64::MAX;
 
-/// Key, place in the dataset, item, slot.
-type Keyed = (u64, i64, i64, u32);
+/// Key, place before, slot.
+type Keyed = (u64, u32, u32);
 
 impl Grid {
     /// In the order of the dataset.
@@ -21,13 +21,20 @@ impl Grid {
         }
     }
 
+    /// Rows that the key does not tell apart stay in their order.
     pub(super) fn sort(&self, slots: &mut Vec<u32>, sort: &Sort, pairs: Option<&Pairs>) -> io::Result<()> {
         let mut keyed = Vec::with_capacity(slots.len());
         let (mut readers, mut texts) = (Readers::of(self), HashMap::<String, u64>::new());
         let words = sort.name.words();
         let mut any_text = false;
-        for slot in slots.iter() {
-            let key = match self.value(*slot, &sort.name, pairs, &mut readers)? {
+        let mut places: Vec<u32> = (0..slots.len() as u32).collect();
+        if self.takes_text(&sort.name) {
+            // Texts are taken in blocks of slots.
+            places.sort_unstable_by_key(|place| slots[*place as usize]);
+        }
+        for place in places {
+            let slot = slots[place as usize];
+            let key = match self.value(slot, &sort.name, pairs, &mut readers)? {
                 Value::Null => NULL,
                 Value::Number(number) => ordered(number),
                 value => match &words {
@@ -48,7 +55,7 @@ impl Grid {
                     }
                 },
             };
-            keyed.push(self.keyed(key, *slot));
+            keyed.push((key, place, slot));
         }
         if any_text {
             rank(&mut keyed, texts);
@@ -58,13 +65,8 @@ impl Grid {
         }
         keyed.sort_unstable();
         slots.clear();
-        slots.extend(keyed.into_iter().map(|row| row.3));
+        slots.extend(keyed.into_iter().map(|row| row.2));
         Ok(())
-    }
-
-    fn keyed(&self, key: u64, slot: u32) -> Keyed {
-        let at = self.at(slot);
-        (key, at.ordinal(), at.item().0, slot)
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use windrow_model::step::Verdict;
 
 use crate::columns::arrays::Floats;
+use crate::columns::bytes::{Put, Take};
 use crate::row::ResultRow;
 
 const NONE: u8 = 0;
@@ -49,6 +50,30 @@ impl ScoreColumn {
         }
         several.values = Floats::of(&of_several);
         Self { verdicts: verdicts.into(), values: Floats::of(&values), several }
+    }
+
+    pub fn put(&self, out: &mut Put) {
+        let Several { rows, ends, findings, values } = &self.several;
+        out.bytes(&self.verdicts);
+        self.values.put(out);
+        out.ints(rows.iter().map(|row| i64::from(*row)));
+        out.ints(ends.iter().map(|end| i64::from(*end)));
+        out.ints(findings.iter().map(|(turn, _)| i64::from(*turn)));
+        out.bytes(&findings.iter().map(|(_, verdict)| *verdict).collect::<Vec<_>>());
+        values.put(out);
+    }
+
+    /// Of so many rows.
+    pub fn take(from: &mut Take, len: usize) -> Option<Self> {
+        let narrow = |ints: Vec<i64>| ints.into_iter().map(|int| u32::try_from(int).ok()).collect::<Option<Vec<_>>>();
+        let verdicts: Box<[u8]> = from.bytes()?.into();
+        let values = Floats::take(from, len)?;
+        let (rows, ends, turns) = (narrow(from.ints()?)?, narrow(from.ints()?)?, narrow(from.ints()?)?);
+        let of_several = from.bytes()?;
+        let fits = verdicts.len() == len && rows.len() == ends.len() && turns.len() == of_several.len();
+        let findings: Vec<(u32, u8)> = turns.into_iter().zip(of_several.iter().copied()).collect();
+        let several = Several { rows, ends, values: Floats::take(from, findings.len())?, findings };
+        fits.then_some(Self { verdicts, values, several })
     }
 
     pub fn is_given(&self, at: usize) -> bool {

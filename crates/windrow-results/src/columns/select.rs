@@ -17,16 +17,12 @@ const MANY: usize = 4;
 
 impl Grid {
     /// Slots of the rows for which the condition holds, in the order asked for. Ties are in the order of the dataset.
-    pub fn select(
-        &self,
-        pairs: Option<&Pairs>,
-        condition: Option<&Condition>,
-        sort: Option<&Sort>,
-    ) -> io::Result<Vec<u32>> {
+    pub fn select(&self, pairs: Option<&Pairs>, condition: Option<&Condition>, order: &[Sort]) -> io::Result<Vec<u32>> {
         let mut found = self.matching(pairs, condition)?;
-        match sort {
-            None => self.by_place(&mut found),
-            Some(sort) => self.sort(&mut found, sort, pairs)?,
+        self.by_place(&mut found);
+        // The last key first: each keeps the order of those that it does not tell apart.
+        for key in order.iter().rev() {
+            self.sort(&mut found, key, pairs)?;
         }
         Ok(found)
     }

@@ -11,6 +11,7 @@ use windrow_model::trace::TraceId;
 use windrow_model::{ErrorClass, ItemId, Time};
 
 use crate::columns::arrays::{Bits, Floats, Ints};
+use crate::columns::bytes::{Put, Take};
 use crate::columns::scores::ScoreColumn;
 use crate::columns::texts::{BLOCK, Laid, Shelf, Texts};
 use crate::columns::words::Lexicon;
@@ -19,7 +20,7 @@ use crate::row::{EXPECTED, ResultRow, RowOutcome, text_of};
 use crate::table::survey::Found;
 
 /// A column of texts.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub enum TextName {
     Input,
     Output,
@@ -134,6 +135,138 @@ impl Sheet {
             self.texts.insert(name, laid);
         }
         Ok(())
+    }
+
+    /// As bytes; `keep` takes the texts, compressed, and says where they lie.
+    pub fn put(&self, out: &mut Put, keep: &mut dyn FnMut(Vec<u8>) -> io::Result<u64>) -> io::Result<()> {
+        out.len(self.len);
+        for column in self.numbers() {
+            column.put(out);
+        }
+        out.byte(u8::from(self.variant.is_some()));
+        self.variant.iter().for_each(|codes| codes.put(out));
+        out.bytes(self.key.as_flattened());
+        out.len(self.fields.len());
+        for (name, column) in &self.fields {
+            out.bytes(name.as_bytes());
+            match column {
+                FieldColumn::Words(codes) => {
+                    out.byte(0);
+                    codes.put(out);
+                }
+                FieldColumn::Ints(ints) => {
+                    out.byte(1);
+                    ints.put(out);
+                }
+                FieldColumn::Floats(floats) => {
+                    out.byte(2);
+                    floats.put(out);
+                }
+                FieldColumn::Texts => out.byte(3),
+            }
+        }
+        out.len(self.scores.len());
+        for (name, column) in &self.scores {
+            out.bytes(name.as_bytes());
+            column.put(out);
+        }
+        out.len(self.outputs.len());
+        for (name, there) in &self.outputs {
+            out.bytes(name.as_bytes());
+            there.put(out);
+        }
+        out.json(&self.labels)?;
+        out.json(&self.found)?;
+        let mut texts = Vec::new();
+        for (name, blocks) in &self.texts {
+            let places = blocks.iter().map(|block| keep(block.bytes()?)).collect::<io::Result<Vec<u64>>>()?;
+            texts.push((name, places));
+        }
+        out.json(&texts)
+    }
+
+    /// `None` if these are not the bytes of a sheet.
+    pub fn take(from: &mut Take, kept: &Arc<dyn Shelf>) -> Option<Self> {
+        let len = from.len()?;
+        let mut ints = || Ints::take(from, len);
+        let [item, ordinal, trial, state, outcome, run] = [ints()?, ints()?, ints()?, ints()?, ints()?, ints()?];
+        let [error, tries, turns, latency_ms] = [ints()?, ints()?, ints()?, ints()?];
+        let [tokens_in, tokens_out, cost_nanos, finished_at] = [ints()?, ints()?, ints()?, ints()?];
+        let variant = match from.byte()? {
+            0 => None,
+            _ => Some(Ints::take(from, len)?),
+        };
+        let (key, rest) = from.bytes()?.as_chunks::<16>();
+        let text = |from: &mut Take| String::from_utf8(from.bytes()?.to_vec()).ok();
+        let mut fields = BTreeMap::new();
+        for _ in 0..from.len()? {
+            let name = text(from)?;
+            let column = match from.byte()? {
+                0 => FieldColumn::Words(Ints::take(from, len)?),
+                1 => FieldColumn::Ints(Ints::take(from, len)?),
+                2 => FieldColumn::Floats(Floats::take(from, len)?),
+                _ => FieldColumn::Texts,
+            };
+            fields.insert(name, column);
+        }
+        let mut scores = BTreeMap::new();
+        for _ in 0..from.len()? {
+            scores.insert(text(from)?, ScoreColumn::take(from, len)?);
+        }
+        let mut outputs = BTreeMap::new();
+        for _ in 0..from.len()? {
+            outputs.insert(text(from)?, Bits::take(from)?);
+        }
+        let labels = from.json()?;
+        let found = from.json()?;
+        let texts: Vec<(TextName, Vec<u64>)> = from.json()?;
+        let laid = |places: Vec<u64>| places.into_iter().map(|place| Laid::at(kept, place)).collect();
+        let fits = key.len() == len && rest.is_empty() && from.0.is_empty();
+        fits.then_some(Self {
+            len,
+            item,
+            key: key.into(),
+            ordinal,
+            variant,
+            trial,
+            state,
+            outcome,
+            run,
+            error,
+            tries,
+            turns,
+            latency_ms,
+            tokens_in,
+            tokens_out,
+            cost_nanos,
+            finished_at,
+            fields,
+            scores,
+            labels,
+            outputs,
+            texts: texts.into_iter().map(|(name, places)| (name, laid(places))).collect(),
+            found,
+        })
+    }
+
+    /// The columns of whole numbers that every row has, in the order of their bytes.
+    fn numbers(&self) -> [&Ints; 14] {
+        [
+            &self.item,
+            &self.ordinal,
+            &self.trial,
+            &self.state,
+            &self.outcome,
+            &self.run,
+            &self.error,
+            &self.tries,
+            &self.turns,
+            &self.latency_ms,
+            &self.tokens_in,
+            &self.tokens_out,
+            &self.cost_nanos,
+            &self.finished_at,
+        ]
     }
 
     /// The texts of one block; `None` if no row of the segment has one.

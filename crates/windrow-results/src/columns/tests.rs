@@ -14,7 +14,7 @@ use windrow_model::{ErrorClass, ItemId, RunId, Time};
 
 use super::*;
 use crate::label::RowLabel;
-use crate::query::{Condition, Kind, Name, Operand, Seen, Sort, Test};
+use crate::query::{Condition, Grouping, Kind, Name, Operand, Seen, Sort, Test};
 use crate::row::RowOutcome;
 use crate::table::{Baseline, Table};
 use crate::{cell, summary};
@@ -199,17 +199,39 @@ fn check(
         names.all().into_iter().filter(|name| pairs.is_some() || !name.needs_baseline()).collect()
     };
     let condition = built(&names, table.rows(), question);
-    let sort = Sort { name: names[question.0[0] as usize / 7 % names.len()].clone(), descending: question.1 & 1 == 0 };
-    let what = format!("{condition:?} by {sort:?}");
-    let places = table.select(baseline, Some(&condition), Some(&sort));
-    let slots = grid.select(pairs, Some(&condition), Some(&sort)).unwrap();
+    let key = |bits: u64, descending| Sort { name: names[bits as usize % names.len()].clone(), descending };
+    let sort = key(question.0[0] / 7, question.1 & 1 == 0);
+    let more = [key(question.0[0] / 11, question.1 & 2 == 0), key(question.0[0] / 13, question.1 & 4 == 0)];
+    let order: Vec<Sort> = [sort.clone()].into_iter().chain(more).take(1 + question.1 as usize / 8 % 3).collect();
+    let what = format!("{condition:?} by {order:?}");
+    let places = table.select(baseline, Some(&condition), &order);
+    let slots = grid.select(pairs, Some(&condition), &order).unwrap();
     let expected: Vec<i64> = places.iter().map(|place| table.rows()[*place as usize].item.0).collect();
     assert_eq!(items(grid, &slots), expected, "{what}");
     let seen: Vec<Seen<'_>> = places.iter().map(|place| table.seen(*place, baseline)).collect();
     same(&grid.header(&slots), &summary::header(&seen), "header");
     same(&grid.metrics(&slots, pairs), &summary::metrics(&seen), &what);
     same(&grid.facet(&slots, &sort.name, pairs).unwrap(), &summary::facet(&seen, &sort.name), &what);
-    same(&grid.groups(&slots, &sort.name, pairs).unwrap(), &summary::groups(&seen, &sort.name), &what);
+    let is_number = matches!(sort.name.kind(), Kind::Number | Kind::Time);
+    let width = (is_number && question.1 & 64 == 0).then(|| [0.1, 7.0, 25_000.0][question.1 as usize % 3]);
+    let grouping = Grouping { name: sort.name.clone(), width };
+    same(&grid.groups(&slots, &grouping, pairs).unwrap(), &summary::groups(&seen, &grouping), &what);
+}
+
+/// A table that was saved and opened again has the same rows, and goes on as if it had not been.
+fn again_from_bytes(grid: &Grid, changes: &[(usize, u64)]) {
+    let kept: Arc<dyn Shelf> = Arc::<InMemory>::default();
+    let head = grid.save(&mut |bytes| kept.put(bytes)).unwrap();
+    let opened = Grid::open(&head, &kept, Arc::<InMemory>::default()).unwrap();
+    let change = |(at, bits): &(usize, u64)| row((at % (grid.len() + 2)) as i64 * 3 + 3, bits.rotate_left(9));
+    let same = |one: &Grid, other: &Grid| {
+        let slots: Vec<u32> = (0..one.len() as u32).collect();
+        assert_eq!((one.len(), one.names()), (other.len(), other.names()));
+        assert_eq!(one.rows(&slots).unwrap(), other.rows(&slots).unwrap());
+    };
+    same(grid, &opened);
+    same(&grid.with(changes.iter().map(change)).unwrap(), &opened.with(changes.iter().map(change)).unwrap());
+    assert!(Grid::open(&head[..head.len() - 1], &kept, Arc::<InMemory>::default()).is_err());
 }
 
 proptest! {
@@ -237,6 +259,7 @@ proptest! {
             let trials: Vec<_> = grid.trials(slot).iter().map(|t| (t.trial, t.item, t.outcome)).collect();
             prop_assert_eq!(trials, expected);
         }
+        again_from_bytes(&grid, &changes);
         let (before, plain_before) = tables(&others, &[], batch, shuffled);
         let pairs = Pairs::new(&grid, before, variant);
         let baseline = Baseline::new(plain_before, variant);

@@ -59,6 +59,16 @@ impl Laid {
         Ok(Self { shelf: shelf.clone(), place })
     }
 
+    /// What lies at a place already.
+    pub fn at(shelf: &Arc<dyn Shelf>, place: u64) -> Self {
+        Self { shelf: shelf.clone(), place }
+    }
+
+    /// Compressed, as it lies there.
+    pub fn bytes(&self) -> io::Result<Vec<u8>> {
+        self.shelf.get(self.place)
+    }
+
     pub fn take(&self) -> io::Result<Texts> {
         let bytes = zstd::stream::decode_all(self.shelf.get(self.place)?.as_slice())?;
         decode(&bytes).ok_or_else(|| io::Error::other("a block of texts is damaged"))

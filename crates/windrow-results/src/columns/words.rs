@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::columns::bytes::{Put, Take};
 use crate::row::ResultRow;
 
 /// More different words than this stay with the texts.
@@ -26,6 +27,12 @@ impl Words {
     /// How many there are.
     pub fn count(&self) -> usize {
         self.words.len()
+    }
+
+    fn of(words: Vec<Value>) -> Option<Self> {
+        let mut all = Self::default();
+        words.iter().try_for_each(|word| all.add(word).map(drop))?;
+        Some(all)
     }
 
     fn code(&self, word: &Value) -> Option<u32> {
@@ -57,6 +64,21 @@ pub struct Lexicon {
 }
 
 impl Lexicon {
+    pub fn put(&self, out: &mut Put) -> std::io::Result<()> {
+        let fields: BTreeMap<&String, &Vec<Value>> =
+            self.fields.iter().map(|(name, words)| (name, &words.words)).collect();
+        out.json(&(fields, &self.variants.words))
+    }
+
+    pub fn take(from: &mut Take) -> Option<Self> {
+        let (fields, variants): (BTreeMap<String, Vec<Value>>, Vec<Value>) = from.json()?;
+        let words = |(name, words)| Some((name, Arc::new(Words::of(words)?)));
+        Some(Self {
+            fields: fields.into_iter().map(words).collect::<Option<_>>()?,
+            variants: Arc::new(Words::of(variants)?),
+        })
+    }
+
     pub fn field(&self, name: &str) -> Option<&Arc<Words>> {
         self.fields.get(name)
     }

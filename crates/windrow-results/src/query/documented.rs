@@ -1,6 +1,6 @@
 //! `docs/query.md` says what the language does: every name and every error on the page is tried here.
 
-use super::{Condition, Kind, Names};
+use super::{Condition, Grouping, Kind, Names, Sort};
 
 const PAGE: &str = include_str!("../../../../docs/query.md");
 
@@ -38,6 +38,21 @@ fn every_error_of_the_page_is_the_error() {
         for part in help.split(" or ").filter(|part| !part.is_empty()) {
             assert!(error.help.contains(part), "{condition}: {} has no {part:?}", error.help);
         }
+    }
+}
+
+#[test]
+fn every_error_of_an_order_or_a_group_is_the_error() {
+    let rows = table("\n## Sort, group and count\n");
+    assert_eq!(rows.len(), 3, "{rows:?}");
+    for row in rows {
+        let (option, text) = row[0].trim_matches('`').split_once(' ').unwrap();
+        let text = text.trim_matches('\'');
+        let error = match option {
+            "--sort" => Sort::parse(text, &names()).expect_err(text),
+            _ => Grouping::parse(text, &names()).expect_err(text),
+        };
+        assert_eq!(format!("{}; {}", error.message, error.help), row[1]);
     }
 }
 

@@ -14,7 +14,7 @@ use windrow_model::gate::Comparison;
 
 pub use name::{Kind, Name, Names};
 pub use value::{Seen, Value};
-pub(crate) use value::{change_of, of_json, verdicts};
+pub(crate) use value::{change_of, cost_delta, of_json, tokens, verdicts};
 
 #[derive(Debug, Clone)]
 pub enum Condition {
@@ -120,6 +120,15 @@ fn compare(value: &Value<'_>, operand: &Operand) -> Option<Ordering> {
     }
 }
 
+/// What rows are grouped by.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Grouping {
+    pub name: Name,
+    /// Of the ranges of a number.
+    pub width: Option<f64>,
+}
+
+/// One key of an order; the next one decides between rows that it does not tell apart.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sort {
     pub name: Name,

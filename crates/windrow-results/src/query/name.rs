@@ -9,7 +9,7 @@ use windrow_model::state::ItemState;
 use windrow_model::step::Verdict;
 use windrow_model::suggest;
 
-use crate::row::RowOutcome;
+use crate::row::{EXPECTED, RowOutcome};
 
 windrow_model::vocabulary! {
     pub enum Kind {
@@ -60,7 +60,8 @@ names! {
     LatencyMs "latency_ms" Number, TokensIn "tokens_in" Number, TokensOut "tokens_out" Number,
     Tokens "tokens" Number, Cost "cost" Number, FinishedAt "finished_at" Time, Trace "trace" Text,
     Input "input" Text, Output "output" Text, Expected "expected" Text, AnyText "text" Text,
-    BaselineOutput "baseline.output" Text, BaselineOutcome "baseline.outcome" Word
+    BaselineOutput "baseline.output" Text, BaselineOutcome "baseline.outcome" Word,
+    DeltaLatencyMs "delta.latency_ms" Number, DeltaTokens "delta.tokens" Number, DeltaCost "delta.cost" Number
 }
 
 impl fmt::Display for Name {
@@ -106,10 +107,9 @@ impl Name {
     }
 
     pub fn needs_baseline(&self) -> bool {
-        matches!(
-            self,
-            Name::Delta(_) | Name::Change(_) | Name::BaselineScore(_) | Name::BaselineOutput | Name::BaselineOutcome
-        )
+        let of_rows =
+            [Name::BaselineOutput, Name::BaselineOutcome, Name::DeltaLatencyMs, Name::DeltaTokens, Name::DeltaCost];
+        matches!(self, Name::Delta(_) | Name::Change(_) | Name::BaselineScore(_)) || of_rows.contains(self)
     }
 }
 
@@ -128,7 +128,12 @@ pub struct Names {
 
 impl Names {
     pub fn all(&self) -> Vec<Name> {
-        let mut all: Vec<Name> = FIXED.iter().map(|(name, ..)| name.clone()).collect();
+        // An evaluator with the name of a number comes first.
+        let is_score = |text: &str| {
+            text.strip_prefix("delta.").is_some_and(|name| self.evaluators.iter().any(|evaluator| evaluator == name))
+        };
+        let fixed = FIXED.iter().filter(|(_, text, _)| !is_score(text));
+        let mut all: Vec<Name> = fixed.map(|(name, ..)| name.clone()).collect();
         all.extend(self.outputs.iter().cloned().map(Name::OutputOf));
         all.extend(self.fields.iter().map(|(name, kind)| Name::Field(name.clone(), *kind)));
         for of in [Name::Score, Name::Verdict, Name::Reason, Name::Delta, Name::Change, Name::BaselineScore] {
@@ -139,6 +144,11 @@ impl Names {
         all.extend(labelled.clone().cloned().map(Name::Label));
         all.extend(labelled.filter(|name| *name != NOTE).cloned().map(Name::Corrected));
         all
+    }
+
+    /// Some row says what is expected of it.
+    pub fn has_expected(&self) -> bool {
+        EXPECTED.iter().any(|name| self.fields.contains_key(*name))
     }
 
     /// The name that is meant, or what is wrong and what to write instead.

@@ -8,6 +8,8 @@
 //!        | NAME ["not"] ("contains" | "~") TEXT | NAME ["not"] "matches" REGEX
 //! ```
 
+use std::ops::Range;
+
 use regex::RegexBuilder;
 use windrow_model::SyntaxError;
 use windrow_model::gate::Comparison;
@@ -16,11 +18,13 @@ use windrow_model::suggest;
 use windrow_model::view::filter;
 
 use crate::query::name::{Kind, Name, Names};
-use crate::query::{Condition, Operand, Sort, Test};
+use crate::query::{Condition, Grouping, Operand, Sort, Test};
 
 /// Enough for any question a person asks; a bound for those a program makes.
 const MAX_LENGTH: usize = 4_000;
 const MAX_DEPTH: usize = 50;
+/// Names of an order.
+const MAX_KEYS: usize = 8;
 const MAX_REGEX_BYTES: usize = 1 << 20;
 const EXAMPLE: &str = "for example: outcome = fail and (latency_ms > 1000 or score.exact < 0.5)";
 const COMPARISONS: &str = "one of = != < <= > >=, in (…), contains, matches, is null";
@@ -41,17 +45,58 @@ impl Condition {
 }
 
 impl Sort {
-    /// `latency_ms`, or `-score.exact` for the highest first.
-    pub fn parse(text: &str, names: &Names) -> Result<Sort, SyntaxError> {
-        let trimmed = text.trim();
+    /// `score.exact,-latency_ms`: the lowest score first, and among equal scores the highest latency.
+    pub fn parse(text: &str, names: &Names) -> Result<Vec<Sort>, SyntaxError> {
+        let commas = lex(text)?.into_iter().filter(|placed| placed.token == Token::Sign(","));
+        let (mut keys, mut from) = (Vec::new(), 0);
+        for at in commas.map(|placed| placed.at).chain([text.len()..text.len()]) {
+            keys.push(Self::key(text, from..at.start, names)?);
+            from = at.end;
+        }
+        match keys.len() {
+            0..=MAX_KEYS => Ok(keys),
+            n => {
+                let message = format!("the order has {n} names; the limit is {MAX_KEYS}");
+                Err(SyntaxError::new(0..text.len(), message, "use fewer names"))
+            }
+        }
+    }
+
+    fn key(text: &str, at: Range<usize>, names: &Names) -> Result<Sort, SyntaxError> {
+        let trimmed = text[at.clone()].trim();
         let (name, descending) = match trimmed.strip_prefix('-') {
             Some(name) => (name, true),
             None => (trimmed.strip_prefix('+').unwrap_or(trimmed), false),
         };
-        Ok(Sort {
-            name: Name::parse(name, names).map_err(|error| SyntaxError { at: 0..text.len(), ..error })?,
-            descending,
-        })
+        let name = Name::parse(name, names).map_err(|error| SyntaxError { at, ..error })?;
+        Ok(Sort { name, descending })
+    }
+}
+
+impl Grouping {
+    /// `field.lang`, or `latency_ms by 250` for ranges of this width.
+    pub fn parse(text: &str, names: &Names) -> Result<Grouping, SyntaxError> {
+        let tokens = lex(text)?;
+        let [name, Placed { token: Token::Word(by), .. }, rest @ ..] = tokens.as_slice() else {
+            return Ok(Grouping { name: Name::parse(text, names)?, width: None });
+        };
+        if !by.eq_ignore_ascii_case("by") {
+            return Ok(Grouping { name: Name::parse(text, names)?, width: None });
+        }
+        let name = Name::parse(&text[..name.at.end], names)?;
+        let width = match rest {
+            [Placed { token: Token::Word(width), .. }] => width.parse::<f64>().ok(),
+            _ => None,
+        };
+        let Some(width) = width.filter(|width| width.is_finite() && *width > 0.0) else {
+            let at = rest.first().map_or(text.len()..text.len(), |first| first.at.start..text.len());
+            return Err(SyntaxError::new(at, "expected a positive number", "for example: latency_ms by 250"));
+        };
+        if !matches!(name.kind(), Kind::Number | Kind::Time) {
+            let message = format!("`{name}` is no number and has no ranges");
+            return Err(SyntaxError::new(0..text.len(), message, format!("group by its values: {name}")));
+        }
+        Ok(Grouping { name, width: Some(width) })
     }
 }
 
@@ -316,9 +361,32 @@ mod tests {
         }
         let sort = Sort::parse("-score.my judge", &names());
         assert!(sort.is_err());
+        let key = |name, descending| Sort { name, descending };
         assert_eq!(
-            Sort::parse("-score.exact", &names()).unwrap(),
-            Sort { name: Name::Score("exact".into()), descending: true }
+            Sort::parse("-score.exact, row,+score.\"my judge\"", &names()).unwrap(),
+            [key(Name::Score("exact".into()), true), key(Name::Row, false), key(Name::Score("my judge".into()), false)]
         );
+        let error = Sort::parse("row,-latency", &names()).unwrap_err();
+        assert_eq!((error.at, error.help.as_str()), (4..12, "did you mean `latency_ms`?"));
+        assert!(Sort::parse("row,", &names()).is_err() && Sort::parse(&["row"; 9].join(","), &names()).is_err());
+    }
+
+    #[test]
+    fn numbers_are_grouped_in_ranges_of_a_width() {
+        let by = |name, width| Grouping { name, width };
+        assert_eq!(Grouping::parse("latency_ms BY 250", &names()).unwrap(), by(Name::LatencyMs, Some(250.0)));
+        assert_eq!(Grouping::parse(" outcome ", &names()).unwrap(), by(Name::Outcome, None));
+        let cases = [
+            ("latency_ms by", "expected a positive number"),
+            ("latency_ms by 0", "expected a positive number"),
+            ("latency_ms by 2 3", "expected a positive number"),
+            ("outcome by 2", "`outcome` is no number and has no ranges"),
+            ("latencyms by 2", "unknown name `latencyms`"),
+            ("outcome latency_ms", "expected one name"),
+        ];
+        for (text, message) in cases {
+            let error = Grouping::parse(text, &names()).unwrap_err();
+            assert!(error.message.contains(message), "{text}: {error}");
+        }
     }
 }

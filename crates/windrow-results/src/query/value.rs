@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use windrow_model::step::Verdict;
+use windrow_model::step::{Usage, Verdict};
 
 use crate::query::name::{Kind, Name};
 use crate::row::{ResultRow, text_of};
@@ -56,6 +56,12 @@ impl<'a> Seen<'a> {
         self.delta(evaluator).map(change_of)
     }
 
+    /// The same of another number of the row.
+    fn difference(&self, of: impl Fn(&ResultRow) -> Option<f64>) -> Value<'a> {
+        let before = self.baseline.and_then(&of);
+        Value::number(of(self.row).and_then(|after| Some(after - before?)))
+    }
+
     pub fn value(&self, name: &Name) -> Value<'a> {
         let row = self.row;
         match name {
@@ -78,7 +84,7 @@ impl<'a> Seen<'a> {
             Name::LatencyMs => Value::number(row.latency_ms.map(|ms| ms as f64)),
             Name::TokensIn => Value::Number(row.usage.tokens_in as f64),
             Name::TokensOut => Value::Number(row.usage.tokens_out as f64),
-            Name::Tokens => Value::Number((row.usage.tokens_in + row.usage.tokens_out) as f64),
+            Name::Tokens => Value::Number(tokens(row.usage)),
             Name::Cost => Value::Number(row.usage.cost_nanos as f64 / 1e9),
             Name::FinishedAt => Value::number(row.finished_at.map(|at| at.0 as f64)),
             Name::Trace => Value::Text(row.trace.to_string().into()),
@@ -94,6 +100,9 @@ impl<'a> Seen<'a> {
             }
             Name::Reason(evaluator) => row.reason(evaluator).map_or(Value::Null, |text| Value::Text(text.into())),
             Name::Delta(evaluator) => Value::number(self.delta(evaluator)),
+            Name::DeltaLatencyMs => self.difference(|row| row.latency_ms.map(|ms| ms as f64)),
+            Name::DeltaTokens => self.difference(|row| Some(tokens(row.usage))),
+            Name::DeltaCost => Value::number(self.baseline.map(|before| cost_delta(row.usage, before.usage))),
             Name::Change(evaluator) => Value::of_text(self.change(evaluator)),
             Name::BaselineScore(evaluator) => Value::number(self.baseline.and_then(|row| row.score(evaluator))),
             Name::Label(name) => row.label(name).map_or(Value::Null, |label| Value::Text(label.text().into())),
@@ -102,6 +111,15 @@ impl<'a> Seen<'a> {
             Name::BaselineOutcome => Value::of_text(self.baseline.map(|row| row.outcome.as_str())),
         }
     }
+}
+
+pub(crate) fn tokens(usage: Usage) -> f64 {
+    (usage.tokens_in + usage.tokens_out) as f64
+}
+
+/// In US dollars, exact to the nano-dollar.
+pub(crate) fn cost_delta(after: Usage, before: Usage) -> f64 {
+    (after.cost_nanos - before.cost_nanos) as f64 / 1e9
 }
 
 /// Input, output and reasons, each on a line of its own.

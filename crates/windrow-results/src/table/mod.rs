@@ -35,26 +35,25 @@ impl Table {
     }
 
     /// Places of the rows for which the condition holds, in order. Ties are in the order of the dataset.
-    pub fn select(&self, baseline: Option<&Baseline>, condition: Option<&Condition>, sort: Option<&Sort>) -> Vec<u32> {
+    pub fn select(&self, baseline: Option<&Baseline>, condition: Option<&Condition>, order: &[Sort]) -> Vec<u32> {
         let mut found: Vec<u32> = (0..self.rows.len() as u32)
             .filter(|place| condition.is_none_or(|condition| condition.holds(&self.seen(*place, baseline))))
             .collect();
         let place = |row: &ResultRow| (row.ordinal, row.item);
-        match sort {
-            None => found.sort_by_key(|at| place(&self.rows[*at as usize])),
-            Some(sort) => {
-                let mut keyed: Vec<_> =
-                    found.iter().map(|at| (self.seen(*at, baseline).value(&sort.name), *at)).collect();
-                keyed.sort_by(|(a, i), (b, j)| {
-                    let tie = || place(&self.rows[*i as usize]).cmp(&place(&self.rows[*j as usize]));
-                    match sort.order(a, b) {
-                        Ordering::Equal => tie(),
-                        order => order,
-                    }
-                });
-                found = keyed.into_iter().map(|(_, at)| at).collect();
-            }
+        found.sort_by_key(|at| place(&self.rows[*at as usize]));
+        if order.is_empty() {
+            return found;
         }
+        let values = |at: u32| -> Vec<_> {
+            let seen = self.seen(at, baseline);
+            order.iter().map(|key| seen.value(&key.name)).collect()
+        };
+        let mut keyed: Vec<_> = found.iter().map(|at| (values(*at), *at)).collect();
+        keyed.sort_by(|(a, _), (b, _)| {
+            let keys = order.iter().zip(a.iter().zip(b));
+            keys.map(|(key, (a, b))| key.order(a, b)).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+        });
+        found = keyed.into_iter().map(|(_, at)| at).collect();
         found
     }
 

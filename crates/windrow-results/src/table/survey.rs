@@ -9,7 +9,7 @@ use crate::query::{Kind, Names};
 use crate::row::{ResultRow, RowOutcome};
 
 /// The names that rows have.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Found {
     pub evaluators: BTreeSet<String>,
     pub outputs: BTreeSet<String>,

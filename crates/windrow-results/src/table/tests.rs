@@ -10,8 +10,7 @@ use windrow_model::{ErrorClass, ItemId, RunId, Time};
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::query::Kind;
-use crate::query::Name;
+use crate::query::{Grouping, Kind, Name};
 use crate::row::RowOutcome;
 use crate::summary;
 
@@ -65,8 +64,8 @@ fn table(values: &[Option<f64>]) -> Table {
 fn found(table: &Table, baseline: Option<&Baseline>, text: &str, sort: Option<&str>) -> Vec<i64> {
     let names = Names { baseline: baseline.is_some(), ..table.names().clone() };
     let condition = Condition::parse(text, &names).unwrap_or_else(|error| panic!("{text}: {error} ({})", error.help));
-    let sort = sort.map(|sort| Sort::parse(sort, &names).unwrap());
-    let places = table.select(baseline, Some(&condition), sort.as_ref());
+    let order = sort.map_or_else(Vec::new, |sort| Sort::parse(sort, &names).unwrap());
+    let places = table.select(baseline, Some(&condition), &order);
     places.iter().map(|place| table.rows()[*place as usize].ordinal).collect()
 }
 
@@ -116,12 +115,21 @@ fn a_baseline_is_paired_by_row() {
 fn groups_and_facets_count_every_row_once() {
     let table = table(&[Some(1.0), Some(0.0), None, Some(0.25), Some(0.75), Some(1.0)]);
     let rows: Vec<Seen<'_>> = (0..6).map(|place| table.seen(place, None)).collect();
-    let groups = summary::groups(&rows, &Name::Field("lang".into(), Kind::Text));
+    let groups = summary::groups(&rows, &by(Name::Field("lang".into(), Kind::Text), None));
     assert_eq!(groups.iter().map(|group| group.n).collect::<Vec<_>>(), [2, 2, 2]);
     let summary::Facet::Range { bins, null, .. } = summary::facet(&rows, &Name::Score("exact".into())) else {
         panic!()
     };
     assert_eq!((bins.iter().sum::<i64>(), null), (5, 1));
+    let halves = summary::groups(&rows, &by(Name::Score("exact".into()), Some(0.5)));
+    let counted: Vec<_> = halves.iter().map(|group| (group.value.as_deref(), group.n)).collect();
+    assert_eq!(counted, [(Some("0 to 0.5"), 2), (Some("0.5 to 1"), 1), (Some("1 to 1.5"), 2), (None, 1)]);
+    let tenths = summary::groups(&rows, &by(Name::Row, Some(0.1)));
+    assert_eq!(tenths[2].value.as_deref(), Some("3 to 3.1"), "a multiple of the width begins its range");
+}
+
+fn by(name: Name, width: Option<f64>) -> Grouping {
+    Grouping { name, width }
 }
 
 /// By hand: 0.01 × 3, 0.03 × 2, 0.04 × 1 raised to what comes before it.

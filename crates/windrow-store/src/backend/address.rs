@@ -41,8 +41,16 @@ impl Address {
 
     pub fn connect_reader(&self) -> backend::Result<Connection> {
         match self {
-            Address::Postgres(address) => address.connect(),
+            Address::Postgres(address) => address.connect_reader(),
             Address::MySql(address) => address.connect_reader(),
+        }
+    }
+
+    /// Without time limits, for one who moves everything.
+    pub fn connect_unlimited(&self) -> backend::Result<Connection> {
+        match self {
+            Address::Postgres(address) => address.connect(),
+            Address::MySql(address) => address.connect_unlimited(),
         }
     }
 

@@ -36,7 +36,7 @@ pub(crate) trait FromCell: Sized {
 }
 
 pub(super) fn read<T: FromCell>(cell: Cell, column: usize) -> Result<T> {
-    let decode_error = || Error::Decode { column, why: format!("{cell:?} is no {}", std::any::type_name::<T>()) };
+    let decode_error = || Error::Decode { column, why: format!("{cell:?} is not a {}", std::any::type_name::<T>()) };
     T::from_cell(cell).ok_or_else(decode_error)
 }
 

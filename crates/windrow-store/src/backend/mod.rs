@@ -35,6 +35,16 @@ pub(crate) use statement::Statement;
 pub(crate) use text::{Change, ForRows, Lookup, NewRows, Source, Sql, Text};
 pub(crate) use translate::{BindParam, Translated, fill, translate};
 
+/// A transaction of a writer that does nothing for so long is ended by the server, which frees what it locked: its node is
+/// stopped or cut off. Nobody waits for it for longer.
+pub(crate) const IDLE_S: u32 = 2;
+/// A lock that is waited for in vain for so long is held by another program.
+pub(crate) const LOCK_WAIT_S: u32 = 4;
+/// A statement of a writer that takes longer is ended. All of these are below the lease of a run.
+pub(crate) const STATEMENT_S: u32 = 10;
+/// A transaction that only reads locks no rows, but it keeps the database from vacuuming.
+pub(crate) const READER_IDLE_S: u32 = 60;
+
 pub(crate) enum Connection {
     Sqlite(rusqlite::Connection),
     Postgres(Box<postgres::Link>),
@@ -132,9 +142,9 @@ impl Connection {
 
     pub fn is_closed(&self) -> bool {
         match self {
-            // The driver of MySQL learns it from the next statement.
-            Connection::Sqlite(_) | Connection::MySql(_) => false,
+            Connection::Sqlite(_) => false,
             Connection::Postgres(link) => link.is_closed(),
+            Connection::MySql(link) => link.is_closed(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Threads that each own a connection and take whatever verb waits next. A verb is one transaction. This is the one
 //! place where a transaction is run again: after a conflict or a cancelled statement, after an error code that is not
-//! known, and once when the connection was lost before anything was committed.
+//! known, and when the connection was lost before anything was committed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -13,9 +13,13 @@ use windrow_model::store::{Result, StoreError};
 use crate::backend::failure::{self, StoreFailure};
 use crate::backend::{self, CommitMeter, Connection};
 
-/// How often a transaction is run again after a conflict.
-const AGAIN: u32 = 30;
+/// How long a transaction is run again after conflicts: less than the lease of a run.
+const AGAIN_FOR: Duration = Duration::from_secs(10);
+/// How often at least, on a machine that is too busy to do it more often.
+const AGAIN: u32 = 3;
 const BACKOFF: Backoff = Backoff { first_ms: 1, max_ms: 100 };
+/// How often it is run again on a new connection.
+const RECONNECTS: u32 = 2;
 /// And after an error code that is not known.
 const AFTER_UNKNOWN: u32 = 8;
 const LONGER: Backoff = Backoff { first_ms: 10, max_ms: 1_000 };
@@ -84,7 +88,7 @@ fn next(waiting: &Mutex<mpsc::Receiver<Work>>) -> Option<Work> {
 
 impl PooledConnection {
     fn run<T>(&mut self, verb: &dyn Fn(&Connection) -> failure::Result<T>) -> Result<T> {
-        let mut reruns = Reruns::default();
+        let mut reruns = Reruns::new();
         loop {
             let began = Instant::now();
             match self.once(verb) {
@@ -127,23 +131,29 @@ impl PooledConnection {
 }
 
 /// How often one verb was run again, by reason.
-#[derive(Default)]
 struct Reruns {
+    since: Instant,
     conflicts: u32,
-    lost: bool,
+    lost: u32,
     unknown: u32,
 }
 
 impl Reruns {
+    fn new() -> Self {
+        Self { since: Instant::now(), conflicts: 0, lost: 0, unknown: 0 }
+    }
+
     /// How long to wait before the verb is run again; none if it is not.
     fn delay(&mut self, error: &backend::Error) -> Option<Duration> {
         if error.is_conflict() || error.is_interrupted() {
             self.conflicts += 1;
-            return (self.conflicts <= AGAIN).then(|| BACKOFF.after(self.conflicts - 1));
+            let again = self.conflicts <= AGAIN || self.since.elapsed() < AGAIN_FOR;
+            return again.then(|| BACKOFF.after(self.conflicts - 1));
         }
         if error.is_lost() {
             tracing::warn!(%error, "lost the connection to the database, reconnecting");
-            return (!std::mem::replace(&mut self.lost, true)).then_some(Duration::ZERO);
+            self.lost += 1;
+            return (self.lost <= RECONNECTS).then_some(Duration::ZERO);
         }
         let miscounted = matches!(error, backend::Error::Miscounted { .. });
         if (error.is_damage() && !miscounted) || error.is_refused() {
@@ -211,11 +221,11 @@ mod tests {
     #[test]
     fn an_update_that_missed_its_row_is_run_again_before_it_is_damage() {
         let missed = || backend::Error::Miscounted { what: "budget of a run".into(), expected: 1, changed: 0 };
-        let mut reruns = Reruns::default();
+        let mut reruns = Reruns::new();
         assert!((0..AFTER_UNKNOWN).all(|_| reruns.delay(&missed()).is_some()));
         assert!(reruns.delay(&missed()).is_none());
         let told: StoreError = StoreFailure::from(missed()).into();
         assert!(matches!(told, StoreError::Corrupt(text) if text.contains("1 row(s) should have changed, 0 did")));
-        assert!(Reruns::default().delay(&backend::Error::NoRows).is_none());
+        assert!(Reruns::new().delay(&backend::Error::NoRows).is_none());
     }
 }

@@ -1,7 +1,7 @@
 use windrow_model::event::{self, ArchivedItem, ErrorNote, ScoreNote};
-use windrow_model::record::LogLevel;
-use windrow_model::state::{AttemptEvent, ITEM, ItemEvent, Outcome};
-use windrow_model::step::Usage;
+use windrow_model::record::{LogLevel, Run};
+use windrow_model::state::{AttemptEvent, ITEM, ItemEvent, Mode, Outcome};
+use windrow_model::step::{ANSWERING, Usage};
 use windrow_model::store::{Archived, Result};
 use windrow_model::{AttemptId, RunId, Ticket, Time};
 
@@ -9,7 +9,7 @@ use super::world::World;
 
 impl World {
     pub fn archive(&mut self, ticket: Ticket, limit: usize, now: Time) -> Result<Archived> {
-        let run = self.check_ticket(ticket)?.id;
+        let Run { id: run, mode, .. } = *self.check_ticket(ticket)?;
         let page: Vec<AttemptId> = self.logged_in(run).take(limit).collect();
         let mut settled = Vec::with_capacity(page.len());
         for &id in &page {
@@ -28,15 +28,20 @@ impl World {
             item.finished_at = Some(now);
             item.scores = scores;
             let state = item.state;
-            settled.push(ArchivedItem {
+            let mut settled_item = ArchivedItem {
                 id: id.item(),
                 ordinal: item.ordinal,
                 state,
                 latency_ms: Some(latency_ms),
                 usage,
                 error: error.as_ref().map(ErrorNote::of),
+                output: None,
                 scores: ScoreNote::all(&item.scores),
-            });
+            };
+            if mode == Mode::Online {
+                self.add_answers(&mut settled_item, id);
+            }
+            settled.push(settled_item);
             let counters = &mut self.run_mut(run).counters;
             counters.running -= 1;
             counters.add(state, 1);
@@ -50,6 +55,15 @@ impl World {
             self.after_archiving(run, now);
         }
         Ok(Archived { items: page.len() as i64, more: page.len() == limit })
+    }
+
+    fn add_answers(&self, settled: &mut ArchivedItem, attempt: AttemptId) {
+        for step in self.steps.range(attempt.first_step()..=attempt.last_step()).map(|(_, step)| step) {
+            let made = step.reused_from.and_then(|from| self.steps.get(&from)).unwrap_or(step);
+            if let Some(output) = made.output.as_ref().filter(|_| ANSWERING.contains(&step.kind.as_str())) {
+                event::add_answer(settled, &step.kind, output);
+            }
+        }
     }
 
     pub fn cancel_items(&mut self, ticket: Ticket, limit: usize, now: Time) -> Result<i64> {
@@ -77,6 +91,7 @@ impl World {
                 latency_ms: None,
                 usage: Usage::default(),
                 error: None,
+                output: None,
                 scores: Vec::new(),
             });
         }

@@ -1,3 +1,4 @@
+use windrow_model::record::Run;
 use windrow_model::store::Retention;
 use windrow_model::{ItemId, JobId, Time};
 
@@ -27,9 +28,17 @@ impl World {
         self.steps.retain(|id, _| !(first..=last).contains(&id.attempt()));
     }
 
+    pub fn cost_of_workspace(&self, workspace: &str) -> i64 {
+        let of_workspace = |run: &&Run| self.jobs.get(&run.job).is_some_and(|row| row.job.workspace == workspace);
+        let live: i64 = self.runs.values().filter(of_workspace).map(|run| run.spent.cost_nanos).sum();
+        live + self.costs_of_deleted.get(workspace).copied().unwrap_or(0)
+    }
+
     /// The job and its runs.
     pub(super) fn delete_rows(&mut self, job: JobId) {
-        self.jobs.remove(&job);
+        let workspace = self.jobs.remove(&job).map_or(String::new(), |row| row.job.workspace);
+        let cost: i64 = self.runs.values().filter(|run| run.job == job).map(|run| run.spent.cost_nanos).sum();
+        *self.costs_of_deleted.entry(workspace).or_default() += cost;
         self.runs.retain(|_, run| run.job != job);
         let runs = &self.runs;
         self.specs.retain(|hash, _| runs.values().any(|run| run.spec_hash == *hash));

@@ -9,10 +9,14 @@ impl World {
     pub fn health(&self, workspace: Option<&str>, patience: &HealthThresholds, now: Time) -> HealthSnapshot {
         let mut live: Vec<&Run> = self.runs.values().filter(|run| !run.state.is_final()).collect();
         live.sort_by_key(|run| (run.rank, run.id));
-        let runs = live.into_iter().map(|run| self.live_run(run));
-        let runs: Vec<LiveRun> = runs.filter(|run| workspace.is_none_or(|only| run.workspace == only)).collect();
+        let runs = live.into_iter().map(|run| self.live_run(run, now));
+        let mut runs: Vec<LiveRun> = runs.filter(|run| workspace.is_none_or(|only| run.workspace == only)).collect();
         let since = |check| patience.since(check, now);
-        let [run_stall, plan_slicing] = Finding::of_runs(&runs, patience, now);
+        let mut still = Vec::new();
+        for run in &mut runs {
+            still.extend(self.still(run, since(Check::RunStall), now));
+        }
+        let [run_stall, plan_slicing] = Finding::of_runs(&runs, still, patience, now);
         let of = |check, found: fn(&World, &LiveRun, Time, Time) -> Vec<Example>| {
             let seen = runs.iter().flat_map(|run| found(self, run, since(check), now).into_iter().take(COUNTED));
             Finding::new(check, seen.collect())
@@ -36,7 +40,7 @@ impl World {
         }
     }
 
-    fn live_run(&self, run: &Run) -> LiveRun {
+    fn live_run(&self, run: &Run, now: Time) -> LiveRun {
         LiveRun {
             run: run.id,
             job: run.job,
@@ -50,7 +54,29 @@ impl World {
             created_at: run.created_at,
             started_at: run.started_at,
             moved_at: run.moved_at,
+            held: run.position().holdup(now).is_some(),
         }
+    }
+
+    /// Attempts of living workers whose newest step is not newer; notes when something last moved in the run.
+    fn still(&self, run: &mut LiveRun, since: Time, now: Time) -> Vec<Example> {
+        let from = if run.is_quiet(now) { now } else { since };
+        let attempts = self.leased_in(run.run).map(|id| (id, &self.attempts[&id].attempt));
+        let attempts = attempts.filter(|(_, attempt)| attempt.due_at > now);
+        let mut found = Vec::new();
+        for (id, started) in attempts.filter_map(|(id, attempt)| Some((id, attempt.started_at?))) {
+            if started > from {
+                continue;
+            }
+            let newest = self.steps.range(id.first_step()..=id.last_step()).next_back();
+            let moved = newest.map_or(started, |(_, step)| step.ended_at.unwrap_or(step.started_at));
+            found.push((id, moved));
+        }
+        found.truncate(COUNTED);
+        run.moved_at =
+            found.iter().map(|(_, moved)| *moved).max().map_or(run.moved_at, |moved| moved.max(run.moved_at));
+        let still = found.into_iter().filter(|(_, moved)| *moved <= since);
+        still.map(|(id, moved)| Example::of(run, Some(id.item()), moved)).collect()
     }
 
     fn zombies(&self, run: &LiveRun, since: Time, _now: Time) -> Vec<Example> {

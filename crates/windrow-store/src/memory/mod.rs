@@ -42,7 +42,7 @@ use windrow_model::state::{RunEvent, StepState};
 use windrow_model::step::ContentKey;
 use windrow_model::store::*;
 use windrow_model::why::RunDiagnosis;
-use windrow_model::{AttemptId, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
+use windrow_model::{AttemptId, ErrorClass, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
 
 use world::World;
 
@@ -194,9 +194,13 @@ impl Queue for MemoryStore {
         self.world().forget_outbox(up_to);
         Ok(())
     }
-    async fn forget_result_changes(&self, job: JobId, up_to: i64) -> Result<()> {
-        self.world().forget_result_changes(job, up_to);
+    async fn forget_result_changes(&self, job: JobId, up_to: i64, keep: usize) -> Result<()> {
+        self.world().forget_result_changes(job, up_to, keep);
         Ok(())
+    }
+
+    async fn jobs_with_changes(&self, more_than: usize) -> Result<Vec<JobId>> {
+        Ok(self.world().jobs_with_changes(more_than))
     }
     async fn pin(&self, job: JobId, pinned: bool, actor: &str, now: Time) -> Result<()> {
         self.world().pin(job, pinned, actor, now)
@@ -234,8 +238,14 @@ impl Queue for MemoryStore {
         let run = world.run(run)?.id;
         Ok(world.tally_of(run))
     }
+    async fn failed_classes(&self, run: RunId) -> Result<Vec<ErrorClass>> {
+        Ok(self.world().failed_classes(run))
+    }
     async fn recount(&self, run: RunId) -> Result<Counters> {
         self.world().recount(run)
+    }
+    async fn cost_of_workspace(&self, workspace: &str) -> Result<i64> {
+        Ok(self.world().cost_of_workspace(workspace))
     }
 }
 

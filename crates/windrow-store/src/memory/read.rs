@@ -49,7 +49,8 @@ impl World {
         };
         let newest_first = self.jobs.values().rev().map(|row| &row.job).filter(wanted);
         let with_run = newest_first.map(|job| (self.counted(job), self.runs[&job.latest_run].clone()));
-        with_run.filter(|(job, run)| f.status.as_ref().is_none_or(|word| word.fits(job, run))).take(f.limit).collect()
+        let fits = |(job, run): &(Job, Run)| f.status.as_ref().is_none_or(|word| word.fits(job, run));
+        with_run.filter(fits).filter(|(job, _)| f.labels.fits_job(&job.labels)).take(f.limit).collect()
     }
 
     pub fn spec(&self, hash: &str) -> Result<Json> {

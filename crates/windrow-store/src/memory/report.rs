@@ -140,7 +140,7 @@ impl World {
                 let item = self.items.get_mut(&id.item()).expect("item exists");
                 let earlier = std::mem::take(&mut item.scores);
                 let scores = if keeps_columns { shown_while_running(earlier, &scores) } else { scores };
-                item.archived = Some(id);
+                (item.archived, item.latency_ms, item.usage) = (Some(id), Some(latency_ms), usage);
                 let shown = PartialItem { id: id.item(), scores: ScoreNote::all(&scores) };
                 item.scores = scores;
                 self.shown.entry(run).or_default().push(shown);

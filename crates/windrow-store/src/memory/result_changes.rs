@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use windrow_model::store::ResultChanges;
 use windrow_model::{ItemId, JobId};
 
@@ -29,11 +31,19 @@ impl World {
         newest.max(self.changes_forgotten.get(&job).copied().unwrap_or(0))
     }
 
-    pub fn forget_result_changes(&mut self, job: JobId, up_to: i64) {
-        let up_to = up_to.min(self.newest_result_change(job));
+    pub fn forget_result_changes(&mut self, job: JobId, up_to: i64, keep: usize) {
+        let mut own = self.changes.iter().rev().filter(|(_, (of, _))| *of == job);
+        let Some(newest) = own.nth(keep).map(|(number, _)| *number) else { return };
+        let up_to = up_to.min(newest);
         self.changes.retain(|number, (of, _)| *of != job || *number > up_to);
         let forgotten = self.changes_forgotten.entry(job).or_default();
         *forgotten = up_to.max(*forgotten);
+    }
+
+    pub fn jobs_with_changes(&self, more_than: usize) -> Vec<JobId> {
+        let mut counts: BTreeMap<JobId, usize> = BTreeMap::new();
+        self.changes.values().for_each(|(job, _)| *counts.entry(*job).or_default() += 1);
+        counts.into_iter().filter(|(_, count)| *count > more_than).map(|(job, _)| job).collect()
     }
 
     pub fn drop_changes(&mut self, job: JobId) {

@@ -1,6 +1,6 @@
 use windrow_model::aggregate::{Aggregates, Tally};
 use windrow_model::compare::{Comparison, Finding, Pairing, Side};
-use windrow_model::record::{BadScore, ItemResult};
+use windrow_model::record::{Attempt, BadScore, ItemResult};
 use windrow_model::state::{AttemptState, ItemState, Outcome};
 use windrow_model::step::{ContentKey, Score, Verdict};
 use windrow_model::store::{Result, RunPart};
@@ -48,6 +48,16 @@ impl World {
                 scores: &of.scores,
             })
         }))
+    }
+
+    pub fn failed_classes(&self, run: RunId) -> Vec<ErrorClass> {
+        let failed = |attempt: &Attempt| attempt.run == run && attempt.outcome == Some(Outcome::Failed);
+        let of_class =
+            |attempt: &Attempt, class: ErrorClass| attempt.error.as_ref().is_some_and(|(of, _)| *of == class);
+        let has = |class: &ErrorClass| {
+            self.attempts.values().any(|row| failed(&row.attempt) && of_class(&row.attempt, *class))
+        };
+        ErrorClass::ALL.iter().copied().filter(has).collect()
     }
 
     /// What the run handed in for good, by item: at most one attempt each.
@@ -98,7 +108,7 @@ impl World {
     }
 
     pub fn compare(&self, before: &RunPart, after: &RunPart, limit: usize) -> Result<Comparison> {
-        let mut found: Vec<(&str, ContentKey, Side, ItemId, i64, &Score)> = Vec::new();
+        let mut found: Vec<(&str, ContentKey, Side, ItemId, &ItemRow, &Score)> = Vec::new();
         for (side, part) in [(Side::Before, before), (Side::After, after)] {
             let run = self.run(part.run)?.id;
             let is_meant = |row: &ItemRow| part.variant.is_none() || part.variant == row.variant;
@@ -116,14 +126,15 @@ impl World {
             for (item, row, scores) in scored.into_iter().filter(|(_, row, _)| is_meant(row)) {
                 let counts = |s: &&Score| s.is_own() && matches!(s.verdict, Verdict::Pass | Verdict::Fail);
                 for score in scores.iter().filter(counts) {
-                    found.push((&score.name, row.group.unwrap_or(row.key), side, item, row.ordinal, score));
+                    found.push((&score.name, row.group.unwrap_or(row.key), side, item, row, score));
                 }
             }
         }
         found.sort_by_key(|(evaluator, row, side, item, _, score)| (*evaluator, *row, *side as i64, *item, score.turn));
         let mut pairing = Pairing::new(limit);
-        for (evaluator, row, side, item, ordinal, score) in found {
-            pairing.add(Finding { evaluator, row, side, item, ordinal, verdict: score.verdict, value: score.value });
+        for (evaluator, row, side, item, of, score) in found {
+            let (variant, ordinal, verdict, value) = (of.variant.as_deref(), of.ordinal, score.verdict, score.value);
+            pairing.add(Finding { evaluator, row, side, item, variant, ordinal, verdict, value });
         }
         Ok(pairing.finish())
     }

@@ -69,6 +69,8 @@ pub(super) struct World {
     pub logged: BTreeSet<(RunId, AttemptId)>,
     /// Deleted, with something left to be swept away.
     pub doomed: BTreeSet<JobId>,
+    /// Cost of the runs of deleted jobs, by workspace.
+    pub costs_of_deleted: BTreeMap<String, i64>,
     pub item_seq: i64,
     pub outbox_seq: i64,
     pub outbox_forgotten: i64,

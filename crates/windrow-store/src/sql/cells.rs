@@ -36,7 +36,7 @@ impl<'r> Cells<'r> {
         self.next += 1;
         match self.row.cell(self.next - 1)? {
             Cell::Text(text) => Ok(text),
-            other => Err(self.decode_error(format!("{other:?} is no text"))),
+            other => Err(self.decode_error(format!("{other:?} is not a text"))),
         }
     }
 

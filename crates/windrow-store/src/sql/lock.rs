@@ -5,9 +5,7 @@
 use crate::backend::Connection;
 use crate::backend::failure::Result;
 
-/// Rows that stand for what has no row. One is for all resources: verbs take and free several, and not in one order.
-const RESOURCES: i64 = 0;
-/// One at a time takes runs on, so that a quota is counted once.
+/// Rows that stand for what has no row. One at a time takes runs on, so that a quota is counted once.
 pub(crate) const ADMISSION: i64 = 64;
 /// One node at a time raises alerts, so that each is raised once.
 pub(crate) const ALERTS: i64 = 63;
@@ -18,24 +16,19 @@ pub(crate) fn named(tx: &Connection, lock: i64) -> Result<()> {
     Ok(tx.lock("stripes", [lock])?)
 }
 
-/// Nobody takes or frees a resource meanwhile, if any of these has one.
-pub(crate) fn resources<'a>(tx: &Connection, mut of: impl Iterator<Item = &'a Option<String>>) -> Result<()> {
-    if of.any(Option::is_some) { named(tx, RESOURCES) } else { Ok(()) }
-}
-
 /// FNV-1a: the same on every node and in every version.
 pub(crate) fn hash_of(name: &str) -> u64 {
     name.bytes()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
-/// The row that numbers something.
-pub(crate) fn sequence(tx: &Connection, name: &str) -> Result<()> {
-    if tx.is_shared() {
-        let mut stmt = tx.prepare_cached("SELECT last FROM sequences WHERE name = ?1 FOR UPDATE")?;
-        stmt.query_row([name], |_| Ok(()))?;
-    }
-    Ok(())
+/// The last number of something, whose row is locked.
+pub(crate) fn sequence(tx: &Connection, name: &str) -> Result<i64> {
+    let sql = match tx.is_shared() {
+        true => "SELECT last FROM sequences WHERE name = ?1 FOR UPDATE",
+        false => "SELECT last FROM sequences WHERE name = ?1",
+    };
+    Ok(tx.prepare_cached(sql)?.query_row([name], |row| row.get(0))?)
 }
 
 /// What a query finds, read once more when its rows are held: they may have changed while we waited for them.

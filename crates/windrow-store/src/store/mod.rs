@@ -12,6 +12,7 @@ mod secrets;
 mod tests;
 mod webhooks;
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,15 +33,16 @@ use windrow_model::state::RunEvent;
 use windrow_model::step::ContentKey;
 use windrow_model::store::*;
 use windrow_model::why::RunDiagnosis;
-use windrow_model::{AttemptId, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
+use windrow_model::{AttemptId, ErrorClass, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
 
 use crate::backend::sqlite::{self, FailureScope, Readers, Writer};
 use crate::backend::{Address, CommitMeter, Connect, Connection, ConnectionPool, failure};
 use crate::meters::Meters;
-use crate::sql::admin::{clean_up, delete_job};
+use crate::sql::admin::{clean_up, costs, delete_job};
 use crate::sql::read::old_transaction::{self, OldTransaction};
 use crate::sql::read::{aggregates, compare, diagnose, health, item_search, recount, results, stats};
 use crate::sql::table::{event_numbers, items, jobs, journal, labels, result_changes, runs, shared, steps};
+use crate::sql::verb::item_ids::{self, ItemIds, NewIds, Numbered};
 use crate::sql::verb::scan_bookmarks::ScanBookmarks;
 use crate::sql::verb::{
     admit, amend, archive, cancel, claim, close, plan, reap, renew, report, request_transition, requeue, rollout,
@@ -59,6 +61,7 @@ pub struct SqlStore {
     meters: Meters,
     bell: Option<Arc<dyn Bell>>,
     bookmarks: Arc<ScanBookmarks>,
+    item_ids: ItemIds,
     /// Held by whoever numbers events.
     numbering: tokio::sync::Mutex<()>,
 }
@@ -81,6 +84,7 @@ impl SqlStore {
             bell: None,
             // What is gone is gone at once.
             bookmarks: Arc::new(ScanBookmarks::bookmark_after(Duration::MAX)),
+            item_ids: ItemIds::default(),
             numbering: tokio::sync::Mutex::default(),
         })
     }
@@ -100,8 +104,14 @@ impl SqlStore {
         let connect: Arc<Connect> = Arc::new(move || address.connect_reader());
         let readers = ConnectionPool::start("windrow-reads", READERS, begin, &connect, &reading)?;
         let backend = Backend::Server { writers, readers, meter, reading };
-        let numbering = tokio::sync::Mutex::default();
-        Ok(Self { backend, meters: Meters::default(), bell, bookmarks: Arc::default(), numbering })
+        Ok(Self {
+            backend,
+            meters: Meters::default(),
+            bell,
+            bookmarks: Arc::default(),
+            item_ids: ItemIds::default(),
+            numbering: tokio::sync::Mutex::default(),
+        })
     }
 
     /// With a bell, where the database has none of its own.
@@ -172,6 +182,52 @@ impl SqlStore {
     fn ring(&self) {
         if let Some(bell) = &self.bell {
             bell.ring();
+        }
+    }
+
+    /// For verbs that make at most so many items.
+    async fn write_new_items(
+        &self,
+        name: &'static str,
+        rows: usize,
+        verb: impl Fn(&Connection, &NewIds) -> failure::Result<Numbered> + Send + Sync + 'static,
+    ) -> Result<Planned> {
+        let (verb, mut above) = (Arc::new(verb), 0);
+        loop {
+            let taken = self.take_item_ids(rows.max(1) as i64, above).await?;
+            let (verb, ids) = (Arc::clone(&verb), taken.clone().map_or(NewIds::Sequence, NewIds::Taken));
+            let done = self.write(name, move |tx| verb(tx, &ids)).await;
+            if let Some(taken) = taken {
+                let used = match &done {
+                    Ok(Numbered::Done(planned)) => planned.created,
+                    // It may have been committed.
+                    Err(StoreError::Unavailable(_)) => taken.end - taken.start,
+                    Ok(Numbered::Behind(_)) | Err(_) => 0,
+                };
+                self.item_ids.give_back(taken.start + used..taken.end);
+            }
+            match done? {
+                Numbered::Done(planned) => {
+                    self.ring();
+                    return Ok(planned);
+                }
+                Numbered::Behind(newest) => above = newest.0,
+            }
+        }
+    }
+
+    /// `None` in a file.
+    async fn take_item_ids(&self, many: i64, above: i64) -> Result<Option<Range<i64>>> {
+        if let Backend::File { .. } = self.backend {
+            return Ok(None);
+        }
+        loop {
+            if let Some(ids) = self.item_ids.lease(many, above) {
+                return Ok(Some(ids));
+            }
+            let range = many.max(item_ids::RANGE);
+            let taken = self.write("take_item_ids", move |tx| item_ids::take(tx, range)).await?;
+            self.item_ids.give_back(taken);
         }
     }
 
@@ -308,7 +364,8 @@ impl Queue for SqlStore {
     }
 
     async fn plan_items(&self, page: PlanPage, now: Time) -> Result<Planned> {
-        self.write_and_tell("plan_items", move |tx| plan::plan_items(tx, &page, now)).await
+        let rows = page.items.len();
+        self.write_new_items("plan_items", rows, move |tx, ids| plan::plan_items(tx, ids, &page, now)).await
     }
 
     async fn replan_items(&self, ticket: Ticket, selection: Selection, limit: usize, now: Time) -> Result<Planned> {
@@ -316,7 +373,8 @@ impl Queue for SqlStore {
     }
 
     async fn feed_items(&self, run: RunId, items: Vec<NewItem>, now: Time) -> Result<Planned> {
-        self.write_and_tell("feed_items", move |tx| plan::feed_items(tx, run, &items, now)).await
+        let rows = items.len();
+        self.write_new_items("feed_items", rows, move |tx, ids| plan::feed_items(tx, ids, run, &items, now)).await
     }
 
     async fn claim(&self, claim: Claim, now: Time) -> Result<Vec<Claimed>> {
@@ -436,8 +494,16 @@ impl Queue for SqlStore {
         self.write("label_items", move |tx| labels::label_items(tx, job, &new, &author, now)).await
     }
 
-    async fn forget_result_changes(&self, job: JobId, up_to: i64) -> Result<()> {
-        self.write("forget_result_changes", move |tx| result_changes::forget(tx, job, up_to)).await
+    async fn forget_result_changes(&self, job: JobId, up_to: i64, keep: usize) -> Result<()> {
+        // Only numbered changes are forgotten.
+        let up_to = up_to.min(self.newest_result_change(job).await?);
+        let forget = move |tx: &Connection| result_changes::forget(tx, job, up_to, keep);
+        while self.write("forget_result_changes", forget).await? {}
+        Ok(())
+    }
+
+    async fn jobs_with_changes(&self, more_than: usize) -> Result<Vec<JobId>> {
+        self.read("jobs_with_changes", move |conn| result_changes::jobs(conn, more_than)).await
     }
 
     async fn pin(&self, job: JobId, pinned: bool, actor: &str, now: Time) -> Result<()> {
@@ -497,8 +563,17 @@ impl Queue for SqlStore {
         self.read_background("aggregates", move |conn| aggregates::aggregates(conn, run)).await
     }
 
+    async fn failed_classes(&self, run: RunId) -> Result<Vec<ErrorClass>> {
+        self.read("failed_classes", move |conn| aggregates::failed_classes(conn, run)).await
+    }
+
     async fn recount(&self, run: RunId) -> Result<Counters> {
         self.read("recount", move |conn| recount::recount(conn, run)).await
+    }
+
+    async fn cost_of_workspace(&self, workspace: &str) -> Result<i64> {
+        let workspace = workspace.to_owned();
+        self.read("cost_of_workspace", move |conn| costs::of_workspace(conn, &workspace)).await
     }
 }
 

@@ -39,6 +39,7 @@ struct Stage {
 /// Claims and hands in until the run has ended, as a node's workers do.
 async fn work(store: Arc<SqlStore>, session: i64, stage: Arc<Stage>) -> u64 {
     let mut done = 0;
+    let _others = EndsAll(stage.clone());
     while !stage.over.load(Ordering::SeqCst) {
         let claim = Claim { run: stage.run, session: SessionId(session), want: 16, lease_ms: LEASE_MS };
         let claimed = store.claim(claim, T0 + 10).await.expect("claimed");
@@ -69,12 +70,23 @@ fn report_of(claimed: &Claimed) -> Report {
     Report { lease: claimed.lease, steps, ending }
 }
 
-/// Archives until every item is settled, as the run's coordinator does.
+/// Archives until every item is settled, as the run's coordinator does, or until one of the others has failed.
 async fn coordinate(store: Arc<SqlStore>, ticket: Ticket, stage: Arc<Stage>) {
-    while store.run(ticket.run).await.unwrap().counters.unsettled() > 0 {
+    while !stage.over.load(Ordering::SeqCst) && store.run(ticket.run).await.unwrap().counters.unsettled() > 0 {
         store.archive(ticket, 50, T0 + 12).await.expect("archived");
     }
     stage.over.store(true, Ordering::SeqCst);
+}
+
+/// Ends the others when it fails.
+struct EndsAll(Arc<Stage>);
+
+impl Drop for EndsAll {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.over.store(true, Ordering::SeqCst);
+        }
+    }
 }
 
 /// Reads events with a cursor; returns how often each item was reported.

@@ -51,6 +51,7 @@ cases![
     cancelling_settles_queued_items,
     fail_retry_selects_only_items_that_did_not_succeed,
     an_online_run_takes_items_until_it_drains,
+    an_online_run_pushes_outputs,
     intents_are_idempotent_and_obey_the_table,
     an_expired_session_loses_its_leases_at_once,
     a_session_lists_its_capabilities_and_running_items,
@@ -632,6 +633,49 @@ async fn an_online_run_takes_items_until_it_drains(store: &dyn Store) {
     store.request_transition(run, RunEvent::Drain, "ann", None, T0).await.unwrap();
     assert_eq!(store.feed_items(run, vec![new_item(3)], T0).await.unwrap_err(), StoreError::IntakeClosed);
     assert_eq!(store.close_run(ticket, Closing::default(), T0).await.unwrap().state, RunState::Completed);
+}
+
+/// E11: the answer of the last step, also where it is reused from an earlier attempt; other runs do not push it.
+async fn an_online_run_pushes_outputs(store: &dyn Store) {
+    store.open_session(session(1)).await.unwrap();
+    store.submit(Submission { mode: Mode::Online, ..submission(1, "a") }, T0).await.unwrap();
+    let run = RunId(1);
+    store.feed_items(run, vec![new_item(1), new_item(2)], T0).await.unwrap();
+    let ticket = store.admit(admission(1, 1), T0).await.unwrap()[0].ticket;
+    let whole = |no: u32, name: &str| StepWrite::Whole { no, intent: intent(name), result: done(name), took_ms: 1 };
+    let work = claim(store, run, 9, T0).await;
+    let failed = Failure::new(ErrorClass::Server, "it broke");
+    let retry = Ending::Retry { failure: failed, not_before: T0 };
+    report(store, work[0].lease, vec![whole(0, "paris")], retry, T0).await.accepted();
+    let second = vec![whole(0, "rome"), whole(1, "berlin")];
+    report(store, work[1].lease, second, hand_in(Outcome::Succeeded, Vec::new()), T0).await.accepted();
+    let again = claim(store, run, 9, T0).await;
+    let from = StepId::new(work[0].lease.attempt, 0);
+    let reused = vec![StepWrite::Reuse { no: 0, intent: intent("paris"), from, taken: None }];
+    report(store, again[0].lease, reused, hand_in(Outcome::Succeeded, Vec::new()), T0).await.accepted();
+    while store.archive(ticket, 9, T0).await.unwrap().more {}
+    let pushed = outputs(store).await;
+    assert_eq!(pushed, ["berlin", "paris"]);
+
+    store.request_transition(run, RunEvent::Drain, "ann", None, T0).await.unwrap();
+    store.close_run(ticket, Closing::default(), T0).await.unwrap();
+    let ticket = planned_as(store, submission(200, "b"), vec![new_item(1)]).await;
+    let work = claim(store, ticket.run, 9, T0).await;
+    report(store, work[0].lease, vec![whole(0, "oslo")], hand_in(Outcome::Succeeded, Vec::new()), T0).await.accepted();
+    store.archive(ticket, 9, T0).await.unwrap();
+    assert_eq!(outputs(store).await, pushed);
+}
+
+/// In all events of the outbox, sorted.
+async fn outputs(store: &dyn Store) -> Vec<String> {
+    let mut found = Vec::new();
+    for event in store.outbox(0, 100).await.unwrap() {
+        let body = event.body.value();
+        let items = body["items"].as_array().into_iter().flatten();
+        found.extend(items.filter_map(|item| item["output"].as_str().map(str::to_owned)));
+    }
+    found.sort();
+    found
 }
 
 async fn intents_are_idempotent_and_obey_the_table(store: &dyn Store) {

@@ -20,7 +20,7 @@ enum Place {
 }
 
 impl Database {
-    /// Empties all tables and restarts all sequences.
+    /// Empties all tables and restarts all sequences but that of items, whose ids a node takes in advance.
     pub fn empty(&self) {
         match &self.place {
             Place::Folder(_) => unreachable!("a new file is made in no time"),
@@ -35,7 +35,7 @@ impl Database {
                               WHERE table_schema = '{0}' AND is_identity = 'YES' LOOP
                          EXECUTE 'ALTER TABLE ' || t || ' ALTER COLUMN id RESTART';
                      END LOOP;
-                     UPDATE sequences SET last = 0;
+                     UPDATE sequences SET last = 0 WHERE name <> 'items';
                  END $$",
                 schema.name
             )),

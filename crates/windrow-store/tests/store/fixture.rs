@@ -1,5 +1,6 @@
 //! Helpers for the cases: a store with a session, a job with items, a report.
 
+use proptest::test_runner::Config;
 use windrow_model::failure::{ErrorClass, Failure};
 use windrow_model::priority::Priority;
 use windrow_model::record::{Labels, RunLimits, Session};
@@ -133,4 +134,13 @@ pub async fn report(store: &dyn Store, lease: Lease, steps: Vec<StepWrite>, endi
 
 pub async fn succeed(store: &dyn Store, lease: Lease, now: Time) -> Receipt {
     report(store, lease, Vec::new(), hand_in(Outcome::Succeeded, Vec::new()), now).await
+}
+
+/// So many random histories, or as many as `PROPTEST_CASES` says.
+pub fn histories(usual: u32) -> Config {
+    let config = Config { failure_persistence: None, ..Config::default() };
+    match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => config,
+        None => Config { cases: usual, ..config },
+    }
 }

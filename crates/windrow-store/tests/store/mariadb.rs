@@ -22,7 +22,7 @@ impl Tables {
         format!("{}/{}?sslmode=disable", self.server, self.name)
     }
 
-    /// Empties all tables and restarts all sequences.
+    /// Empties all tables and restarts all sequences but that of items, whose ids a node takes in advance.
     pub fn empty(&self) {
         let name = self.name.clone();
         self.perform(move |conn| {
@@ -35,7 +35,7 @@ impl Tables {
             for table in NUMBERED {
                 conn.query_drop(format!("ALTER TABLE {table} AUTO_INCREMENT = 1"))?;
             }
-            conn.query_drop("UPDATE sequences SET last = 0")
+            conn.query_drop("UPDATE sequences SET last = 0 WHERE name <> 'items'")
         });
     }
 

@@ -19,7 +19,7 @@ const CONDITIONS: &[&str] = &[
     "text contains \"a\" and latency_ms is not null",
     "flaky = true",
 ];
-const SORTS: &[&str] = &["-latency_ms", "outcome", "-score.exact", "output"];
+const SORTS: &[&str] = &["-latency_ms", "outcome,-row", "-score.exact,output,tries", "output"];
 
 #[derive(Default)]
 pub struct Replica {
@@ -78,7 +78,7 @@ impl Replica {
 
     pub async fn forget(&self, store: &dyn Store) {
         for (job, known) in &self.jobs {
-            store.forget_result_changes(*job, known.newest).await.unwrap();
+            store.forget_result_changes(*job, known.newest, 0).await.unwrap();
             assert_eq!(store.newest_result_change(*job).await.unwrap(), known.newest);
             if known.newest > 0 {
                 assert_eq!(store.result_changes(*job, known.newest - 1, 1).await.unwrap(), None);
@@ -91,13 +91,11 @@ fn check_questions(table: &Grid, plain: &Table, when: &str) {
     assert_eq!(table.names(), plain.names(), "{when}");
     for (text, sort) in CONDITIONS.iter().zip(SORTS.iter().cycle()) {
         // A name that the job does not have is refused.
-        let (Ok(condition), sort) = (Condition::parse(text, plain.names()), Sort::parse(sort, plain.names()).ok())
-        else {
-            continue;
-        };
-        let slots = table.select(None, Some(&condition), sort.as_ref()).unwrap();
+        let Ok(condition) = Condition::parse(text, plain.names()) else { continue };
+        let order = Sort::parse(sort, plain.names()).unwrap_or_default();
+        let slots = table.select(None, Some(&condition), &order).unwrap();
         let found: Vec<ItemId> = slots.iter().map(|slot| table.item(*slot)).collect();
-        let places = plain.select(None, Some(&condition), sort.as_ref());
+        let places = plain.select(None, Some(&condition), &order);
         let expected: Vec<ItemId> = places.iter().map(|place| plain.rows()[*place as usize].item).collect();
         assert_eq!(found, expected, "{text}, {when}: columns on the left");
     }

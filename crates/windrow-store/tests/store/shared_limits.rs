@@ -106,6 +106,21 @@ async fn check_three(nodes: Vec<Arc<dyn SharedLimits>>) {
     }
 }
 
+/// Two nodes, one after the other, on a store whose transactions are run again now and then.
+pub async fn nodes_take_turns(store: Arc<dyn SharedLimits>) {
+    let both = Limits { requests_per_minute: Some(1_200), tokens_per_minute: Some(100_000), ..NONE };
+    for (first, limits) in [(0, both), (10, Limits { concurrency: Some(7), ..NONE })] {
+        let (seen, hand) = (Arc::new(Endpoint::default()), Arc::new(Hand::default()));
+        hand.0.store(first * 1_000_000, Ordering::SeqCst);
+        for n in [1, 2] {
+            let end = hand.0.load(Ordering::SeqCst) + 5_000;
+            work(store.clone(), first + n, limits, hand.clone(), end, seen.clone()).await;
+        }
+        assert!(!seen.calls.lock().unwrap().is_empty(), "some calls are allowed");
+        seen.check(limits);
+    }
+}
+
 async fn nodes_of(database: &Database) -> Vec<Arc<dyn SharedLimits>> {
     let mut nodes: Vec<Arc<dyn SharedLimits>> = vec![database.store.clone()];
     for _ in 1..NODES {

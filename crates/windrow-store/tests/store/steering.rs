@@ -12,6 +12,7 @@ cases![
     a_run_that_reaches_its_budget_pauses_and_resumes_with_more,
     a_resumed_run_without_more_budget_pauses_again,
     cost_is_a_budget_too,
+    the_cost_of_a_workspace_survives_the_deletion_of_its_jobs,
     reused_results_are_not_spent,
     a_finish_that_arrives_twice_is_paid_once,
     only_the_selected_items_are_retried,
@@ -92,6 +93,27 @@ async fn cost_is_a_budget_too(store: &dyn Store) {
     let _ = report(store, work[0].lease, vec![begin(0, "a"), finish(0, "a")], Ending::None, T0).await;
     let run = store.run(ticket.run).await.unwrap();
     assert_eq!((run.state, run.spent.cost_nanos), (RunState::Paused, 3));
+}
+
+/// E4.
+async fn the_cost_of_a_workspace_survives_the_deletion_of_its_jobs(store: &dyn Store) {
+    for (n, name) in [(100, "a"), (200, "b")] {
+        let ticket = planned_as(store, submission(n, name), vec![new_item(1)]).await;
+        let work = claim(store, ticket.run, 1, T0).await;
+        let _ = report(store, work[0].lease, vec![begin(0, "a"), finish(0, "a")], Ending::None, T0).await;
+        let _ = succeed(store, work[0].lease, T0).await;
+        while store.archive(ticket, 10, T0).await.unwrap().more {}
+        store.close_run(ticket, Closing::default(), T0).await.unwrap();
+    }
+    assert_eq!(store.cost_of_workspace("w").await.unwrap(), 6);
+    let job = store.find_job("w", "a").await.unwrap().unwrap().id;
+    store.delete_job(job).await.unwrap();
+    assert_eq!(store.cost_of_workspace("w").await.unwrap(), 6);
+    let at_once = Retention { completed_ms: 0, failed_ms: 0 };
+    while store.clean_up(at_once, 10, T0 + 1).await.unwrap() > 0 {}
+    assert_eq!(store.jobs(JobFilter { limit: 10, ..JobFilter::default() }).await.unwrap(), []);
+    assert_eq!(store.cost_of_workspace("w").await.unwrap(), 6);
+    assert_eq!(store.cost_of_workspace("other").await.unwrap(), 0);
 }
 
 async fn reused_results_are_not_spent(store: &dyn Store) {

@@ -1,9 +1,10 @@
 //! Health checks (I10): each check finds its condition, counts it, and clears when it ends.
 
 use windrow_model::health::{Check, HealthSnapshot, HealthThresholds};
+use windrow_model::rollout::{Approval, Rollout};
 use windrow_model::state::Outcome;
 use windrow_model::store::*;
-use windrow_model::{Ticket, Time};
+use windrow_model::{Lease, Ticket, Time};
 
 use crate::fixture::*;
 
@@ -13,6 +14,8 @@ cases![
     a_lost_step_is_not_stalled,
     items_that_could_start_but_do_not_are_findings,
     a_run_without_movement_is_stalled_until_something_is_archived,
+    an_attempt_that_stands_still_beside_others_is_stalled,
+    a_run_that_waits_between_waves_is_not_stalled,
     handed_in_items_wait_to_be_archived,
     a_finished_run_has_no_health_findings,
 ];
@@ -91,6 +94,51 @@ async fn a_run_without_movement_is_stalled_until_something_is_archived(store: &d
     store.archive(ticket, 10, late).await.unwrap();
     assert_eq!(store.run(ticket.run).await.unwrap().moved_at, late);
     assert_eq!(count(store, Check::RunStall, late).await, 0);
+}
+
+/// The `number`-th batch of an attempt is over, and the next one begins.
+async fn advance(store: &dyn Store, lease: Lease, number: u32, now: Time) {
+    let name = |no: u32| format!("batch {no}");
+    let mut writes = vec![StepWrite::Begin { no: number, intent: intent(&name(number)) }];
+    if let Some(before) = number.checked_sub(1) {
+        writes.push(StepWrite::Finish { no: before, result: done(&name(before)), shared: false });
+    }
+    let _ = report(store, lease, writes, Ending::None, now).await;
+}
+
+/// A plan that commits batches for hours is not stalled, though none of its slices ends; one that stands still is.
+async fn an_attempt_that_stands_still_beside_others_is_stalled(store: &dyn Store) {
+    let run = three_items(store).await.run;
+    let leases: Vec<Lease> = claim(store, run, 3, T0).await.iter().map(|claimed| claimed.lease).collect();
+    for lease in &leases {
+        advance(store, *lease, 0, T0).await;
+    }
+    let late = T0 + Check::RunStall.default_ms();
+    store.renew(leases.clone(), LEASE_MS, late + -1).await.unwrap();
+    for lease in &leases[1..] {
+        advance(store, *lease, 1, late + -1).await;
+    }
+    let seen = health(store, late).await;
+    assert_eq!(seen.runs[0].moved_at, late + -1, "batches move the run");
+    let stalled = seen.findings.iter().find(|finding| finding.check == Check::RunStall).unwrap();
+    let examples: Vec<_> = stalled.examples.iter().map(|example| (example.item, example.since)).collect();
+    assert_eq!((stalled.count, examples), (1, vec![(Some(leases[0].attempt.item()), T0)]));
+    advance(store, leases[0], 1, late).await;
+    assert_eq!(count(store, Check::RunStall, late).await, 0);
+}
+
+async fn a_run_that_waits_between_waves_is_not_stalled(store: &dyn Store) {
+    let rollout = Rollout { waves: vec![1], approval: Approval::Each, ..Rollout::default() };
+    let submission = Submission { rollout: Some(rollout), ..submission(100, "a") };
+    let ticket = planned_as(store, submission, (0..2).map(new_item).collect()).await;
+    let lease = claim(store, ticket.run, 2, T0).await[0].lease;
+    let _ = succeed(store, lease, T0).await;
+    store.archive(ticket, 10, T0).await.unwrap();
+    let late = T0 + Check::RunStall.default_ms();
+    let seen = health(store, late).await;
+    assert!(seen.runs[0].held, "the second wave waits for approval");
+    assert_eq!((seen.count(Check::RunStall), seen.count(Check::SlicePending)), (0, 0));
+    assert!(!seen.runs[0].should_move());
 }
 
 async fn handed_in_items_wait_to_be_archived(store: &dyn Store) {

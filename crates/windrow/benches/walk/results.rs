@@ -10,7 +10,7 @@ use windrow_model::step::{ContentKey, Score, Usage, Verdict};
 use windrow_model::trace::TraceId;
 use windrow_model::{ItemId, RunId, Time};
 use windrow_results::columns::{SEGMENT, Shelf};
-use windrow_results::{Condition, Grid, Name, Pairs, ResultRow, RowOutcome, Sort};
+use windrow_results::{Condition, Grid, Grouping, Name, Pairs, ResultRow, RowOutcome, Sort};
 
 use crate::shelf::OnDisk;
 use crate::walk::home;
@@ -30,18 +30,18 @@ pub fn questions(rows: u64) -> Figures {
     note("build_s", began.elapsed().as_secs_f64());
     note("peak_mb", peak_mb());
 
-    let all = grid.select(None, None, None).expect("texts");
+    let all = grid.select(None, None, &[]).expect("texts");
     note("header_ms", best(|| (grid.header(&all), grid.metrics(&all, None))));
-    note("first_page_ms", best(|| grid.rows(&grid.select(None, None, None).expect("texts")[..PAGE])));
+    note("first_page_ms", best(|| grid.rows(&grid.select(None, None, &[]).expect("texts")[..PAGE])));
     let names = grid.names().clone();
     let condition = |text: &str| Condition::parse(text, &names).unwrap_or_else(|error| panic!("{text}: {error}"));
     let (filter, sort) = (condition("field.lang = w3 and score.judge < 0.9"), Sort::parse("-latency_ms", &names));
     let sort = sort.expect("a name");
-    let sorted = || grid.select(None, Some(&filter), Some(&sort)).expect("texts");
+    let sorted = || grid.select(None, Some(&filter), &sort).expect("texts");
     note("sort_ms", best(|| grid.rows(&sorted()[..PAGE])));
     let text = condition("text contains \"row 77777 \"");
-    note("text_ms", best(|| grid.select(None, Some(&text), None)));
-    let ordered = grid.select(None, None, Some(&sort)).expect("texts");
+    note("text_ms", best(|| grid.select(None, Some(&text), &[])));
+    let ordered = grid.select(None, None, &sort).expect("texts");
     let offset = ordered.len() / 10 * 9;
     note("offset_ms", best(|| grid.rows(&ordered[offset..offset + PAGE])));
     let fields: Vec<Name> = (0..8).map(|no| Name::parse(&field_name(no), &names).expect("a name")).collect();
@@ -50,7 +50,8 @@ pub fn questions(rows: u64) -> Figures {
         fields.iter().map(|name| grid.facet(&found, name, None)).collect::<Vec<_>>()
     };
     note("facets_ms", best(facets));
-    note("group_ms", best(|| grid.groups(&all, &fields[1], None)));
+    let grouping = Grouping { name: fields[1].clone(), width: None };
+    note("group_ms", best(|| grid.groups(&all, &grouping, None)));
     let changed: Vec<ResultRow> = (0..1_000).map(|n| row(n * (rows / 1_000), 2)).collect();
     let began = Instant::now();
     grid = Arc::new(grid.with(changed).expect("room for texts"));
@@ -59,7 +60,7 @@ pub fn questions(rows: u64) -> Figures {
     let before = built(&shelf, rows, 3);
     let began = Instant::now();
     let pairs = Pairs::new(&grid, before, None);
-    let order = grid.select(Some(&pairs), None, None).expect("texts");
+    let order = grid.select(Some(&pairs), None, &[]).expect("texts");
     assert_eq!(grid.metrics(&order, Some(&pairs)).len(), 2);
     note("compare_ms", began.elapsed().as_secs_f64() * 1e3);
     figures

@@ -21,7 +21,7 @@ pub async fn list(app: &App, actor: &Actor, before: Option<AlertId>, limit: usiz
 pub async fn acknowledge(app: &App, change: &Change, alert: AlertId) -> Result<AlertView> {
     let missing = || {
         let remedy = format!("list alerts with `{}`", app.command("alerts"));
-        Error::new(format!("there is no alert {alert}"), remedy).coded(Code::NotFound)
+        Error::new(format!("alert {alert} not found"), remedy).coded(Code::NotFound)
     };
     // One of another workspace is not told from one that does not exist.
     let mut known = app.alerts.recent_alerts(Some(AlertId(alert.0.saturating_add(1))), 1).await?;

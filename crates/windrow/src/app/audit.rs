@@ -1,12 +1,13 @@
 //! The audit log (T7). A use case that changes something takes a [`Change`], and only [`App::audited`] makes one,
-//! so no change can be left out: the entry is begun before the work and ended after it.
+//! so no change can be left out, and none is made by an actor without the role for it: the entry is begun before the
+//! work and ended after it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::process::getuid;
 use windrow_model::Time;
+use windrow_model::access::Role;
 use windrow_model::audit::{AuditFilter, AuditLog, NewAudit, Verdict};
-use windrow_model::store::StoreError;
 use windrow_wire::{AuditLine, AuditList};
 
 use crate::app::App;
@@ -69,18 +70,19 @@ impl App {
             Ok(done) => (Verdict::Done, format!("exit {}", exit(done))),
             Err(error) => (Verdict::Refused, format!("exit {}", error.exit().code())),
         };
-        self.audited(actor, entry, Recording::Awaited, work, outcome).await?
+        self.audited((actor, Role::Operator), entry, Recording::Awaited, work, outcome).await?
     }
 
-    /// Does the work between the beginning and the end of its entry.
+    /// Does the work between the beginning and the end of its entry, if the actor has at least this role.
     pub async fn audited<T, F: Future<Output = T>>(
         &self,
-        actor: &Actor,
+        (actor, least): (&Actor, Role),
         entry: NewAudit,
         recording: Recording,
         work: impl FnOnce(Change) -> F,
         outcome: impl FnOnce(&T) -> (Verdict, String),
-    ) -> Result<T, StoreError> {
+    ) -> Result<T> {
+        actor.check_role(least)?;
         // Commands are large futures.
         let work = Box::pin(work(Change { actor: actor.clone(), _recorded: () }));
         let begin = self.audit.begin_audit(entry, self.now());

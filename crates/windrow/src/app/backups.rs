@@ -48,7 +48,7 @@ pub async fn verify(app: &App, change: &Change, name: &str) -> Result<VerifiedBa
     blocking(move || {
         let found = periodic::found(&dir).unwrap_or_default();
         let Some(file) = found.into_iter().find(|file| file.file_name().is_some_and(|found| *found == *name)) else {
-            let what = format!("there is no backup {name}");
+            let what = format!("backup {name} not found");
             return Err(Error::new(what, "list them with GET /api/v1/backups").coded(Code::NotFound));
         };
         let manifest = backup::verify(&file).map_err(|error| error.coded(Code::Conflict))?;

@@ -1,47 +1,34 @@
-//! The balance of a workspace (E4): what its runs may cost together. The cost of every run of its jobs is counted as it
-//! is recorded; a workspace that has used up its balance starts no further run.
-
-use windrow_model::store::JobFilter;
+//! The balance of a workspace (E4): what its runs may cost together. The cost of every run is counted as it is recorded,
+//! also after its job was deleted. A workspace that has spent its balance starts no further run, and a first run whose
+//! estimate is over what is left needs `--yes`.
 
 use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::text;
 
-const PAGE: usize = 500;
+const REMEDY: &str = "raise it with `--balance` or `balance` in the config file of the server (WINDROW_BALANCE)";
 
 /// Rejects a new run of a workspace that has used up its balance.
 pub async fn check(app: &App, workspace: &str) -> Result<()> {
-    let Some(balance) = app.balance_of(workspace) else { return Ok(()) };
-    let spent = spent(app, workspace).await?;
-    if spent < balance {
-        return Ok(());
+    let Some(balance) = app.balance().filter(|balance| balance.of(workspace).is_some()) else { return Ok(()) };
+    match balance.used_up(workspace, app.store.cost_of_workspace(workspace).await?) {
+        Some(what) => Err(Error::new(what, REMEDY).coded(Code::BudgetSpent).about("balance")),
+        None => Ok(()),
     }
-    let (spent, balance) = (text::dollars(spent), text::dollars(balance));
-    let what = format!("the balance of workspace {workspace:?} is used up: {spent} of {balance} spent");
-    let remedy = "raise it with `--balance` or `balance` in the config file of the server (WINDROW_BALANCE)";
-    Err(Error::new(what, remedy).coded(Code::BudgetSpent).about("balance"))
 }
 
-/// Of all runs of the workspace's jobs.
-async fn spent(app: &App, workspace: &str) -> Result<i64> {
-    let (mut spent, mut before) = (0, None);
-    loop {
-        let filter = JobFilter {
-            workspace: Some(workspace.to_owned()),
-            kind: Some(windrow_experiment::KIND.to_owned()),
-            status: None,
-            name_contains: None,
-            scheduled: false,
-            before,
-            limit: PAGE,
-        };
-        let page = app.store.jobs(filter).await?;
-        for (job, _) in &page {
-            spent += app.store.runs(job.id).await?.iter().map(|run| run.spent.cost_nanos).sum::<i64>();
-        }
-        match page.last().filter(|_| page.len() == PAGE) {
-            Some((job, _)) => before = Some(job.id),
-            None => return Ok(spent),
-        }
+/// Rejects a run that is estimated to cost more than what is left.
+pub async fn check_estimate(app: &App, workspace: &str, cost_nanos: i64) -> Result<()> {
+    check(app, workspace).await?;
+    let Some(balance) = app.balance().and_then(|balance| balance.of(workspace)) else { return Ok(()) };
+    let spent = app.store.cost_of_workspace(workspace).await?;
+    if spent.saturating_add(cost_nanos) <= balance {
+        return Ok(());
     }
+    let [cost, spent, balance] = [cost_nanos, spent, balance].map(text::dollars);
+    let what = format!(
+        "over the balance of workspace {workspace:?}: the run is estimated at {cost}, and {spent} of {balance} is spent"
+    );
+    let remedy = format!("{REMEDY}, run fewer rows with `--first N`, or pass `--yes` (`yes` over HTTP)");
+    Err(Error::new(what, remedy).coded(Code::BudgetSpent).about("balance"))
 }

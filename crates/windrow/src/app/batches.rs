@@ -50,12 +50,18 @@ fn file_of(wish: BatchRequest) -> Result<String> {
     Ok(file.to_string())
 }
 
-/// A name, or an object whose `target_name` is the name.
+/// A name, or an object whose `target_name` is the name. `target_id`, `target_type` and `target_env` are what a target
+/// calls `id`, `type` and `environment` (B15).
 fn target(given: Value) -> Result<Value> {
     match given {
         Value::String(name) => Ok(Value::String(name)),
         Value::Object(mut fields) if fields.get("target_name").is_some_and(Value::is_string) => {
             let name = fields.remove("target_name").unwrap_or_default();
+            for (given, own) in [("target_id", "id"), ("target_type", "type"), ("target_env", "environment")] {
+                if let Some(value) = fields.remove(given) {
+                    fields.insert(own.to_owned(), value);
+                }
+            }
             match fields.is_empty() {
                 true => Ok(name),
                 false => Ok(Value::Object(Map::from_iter([("name".to_owned(), name)].into_iter().chain(fields)))),

@@ -118,7 +118,9 @@ async fn outputs(app: &App, before: &Side, after: &Side, found: &Comparison) -> 
         .iter()
         .flat_map(|(name, difference)| {
             let regressed = difference.broken_rows.iter().map(move |flip| (name, "regressed", flip));
-            regressed.chain(difference.fixed_rows.iter().map(move |flip| (name, "fixed", flip)))
+            let fixed = difference.fixed_rows.iter().map(move |flip| (name, "fixed", flip));
+            let fallen = difference.fallen_rows.iter().filter(|flip| !difference.broken_rows.contains(flip));
+            regressed.chain(fixed).chain(fallen.map(move |flip| (name, "fell", flip)))
         })
         .collect();
     let old = rows(app, &before.run, flips.iter().map(|(_, _, flip)| flip.before)).await?;
@@ -129,6 +131,7 @@ async fn outputs(app: &App, before: &Side, after: &Side, found: &Comparison) -> 
             evaluator: evaluator.clone(),
             change: change.to_owned(),
             row: flip.ordinal + 1,
+            variant: flip.variant.clone(),
             item: flip.after.to_string(),
             input: is.input.clone(),
             expected: is.expected.clone(),

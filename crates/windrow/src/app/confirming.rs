@@ -2,6 +2,7 @@
 //! call is repeated; each time the new results replace the old ones, and the gates are judged by the whole job.
 
 use windrow_model::ItemId;
+use windrow_model::aggregate::Aggregates;
 use windrow_model::gate::{Gate, GateVerdict, Judged, Metric, RunMeasure};
 use windrow_model::item_query::{Cursor, FoundItem, ItemQuery};
 use windrow_model::record::Job;
@@ -45,7 +46,7 @@ pub async fn next(app: &App, change: &Change, job: &str, wish: ConfirmRequest) -
     if done >= of {
         return nothing(Some(format!("still failing after {} of the failing rows", text::plural(of.into(), "repeat"))));
     }
-    let items = Failing::of(&assessed.gates).items(app, &job).await?;
+    let items = Failing::of(&assessed.gates, &assessed.whole.aggregates).items(app, &job).await?;
     if items.is_empty() {
         return nothing(Some("no rows to run again: the failed gates are not about failing rows".to_owned()));
     }
@@ -72,15 +73,15 @@ struct Failing {
 }
 
 impl Failing {
-    fn of(gates: &[Judged]) -> Self {
+    fn of(gates: &[Judged], aggregates: &Aggregates) -> Self {
         let mut failing = Self::default();
         let failed = gates.iter().filter(|judged| judged.verdict == GateVerdict::Failed);
         for gate in failed.filter_map(|judged| Gate::parse(&judged.gate).ok()) {
             match gate.metric {
-                Metric::Evaluator { name, .. } => failing.evaluators.push(match name.rsplit_once('.') {
-                    Some((variant, name)) => (Some(variant.to_owned()), name.to_owned()),
-                    None => (None, name),
-                }),
+                Metric::Evaluator { name, .. } => {
+                    let (variant, evaluator) = aggregates.named(&name).unwrap_or((None, &name));
+                    failing.evaluators.push((variant.map(str::to_owned), evaluator.to_owned()));
+                }
                 Metric::Run(RunMeasure::Failed | RunMeasure::Succeeded) => failing.items = true,
                 Metric::Run(_) => {}
             }

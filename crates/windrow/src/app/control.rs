@@ -9,7 +9,7 @@ use windrow_wire::request::{Approve, BudgetRequest, CleanUp, Resume, ScheduleReq
 use windrow_wire::{Deleted, RunDetail, ScheduledJob};
 
 use crate::app::audit::Change;
-use crate::app::{App, lookup, submit, target_lists};
+use crate::app::{App, lookup, submit, target_lists, views};
 use crate::error::{Code, Error, Exit, Result};
 
 /// Items deleted per transaction, so that others get their turn in between.
@@ -160,6 +160,7 @@ pub async fn pin(app: &App, change: &Change, job: &str, pinned: bool) -> Result<
 pub async fn delete(app: &App, change: &Change, job: &str) -> Result<()> {
     let (job, _) = lookup::job(app, &change.actor, job).await?;
     app.store.delete_job(job.id).await?;
+    views::forget(app, job.id);
     target_lists::drop_unused(app, &job.workspace, "").await?;
     let store = app.store.clone();
     app.afterwards("a deleted job", async move {

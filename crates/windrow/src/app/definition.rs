@@ -3,22 +3,39 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use windrow_jobfile::dataset::Content;
 use windrow_model::record::Run;
 use windrow_wire::FieldChange;
 
 use crate::app::App;
 use crate::error::Result;
+use crate::text;
 
 /// Characters of a value.
 const SHOWN: usize = 300;
 const MOST: usize = 200;
 
+/// A dataset whose rows changed has changed, although the definition names the same file.
 pub async fn changes(app: &App, before: &Run, after: &Run) -> Result<Vec<FieldChange>> {
-    if before.spec_hash == after.spec_hash {
-        return Ok(Vec::new());
-    }
-    let (before, after) = (app.store.spec(&before.spec_hash).await?, app.store.spec(&after.spec_hash).await?);
-    Ok(differences(&before.value(), &after.value()))
+    let mut found = match before.spec_hash == after.spec_hash {
+        true => Vec::new(),
+        false => {
+            let (old, new) = (app.store.spec(&before.spec_hash).await?, app.store.spec(&after.spec_hash).await?);
+            differences(&old.value(), &new.value())
+        }
+    };
+    found.extend(of_rows(before, after));
+    Ok(found)
+}
+
+/// The rows that the runs have read; nothing where one of them is not known.
+fn of_rows(before: &Run, after: &Run) -> Option<FieldChange> {
+    let content = |run: &Run| Content::of_cursor(run.cursor.as_ref().filter(|_| run.planned)?);
+    let (old, new) = (content(before)?, content(after)?);
+    let shown = |content: &Content| format!("{}, {}", text::plural(content.rows as i64, "row"), &content.digest()[..8]);
+    let (path, part) = ("dataset.rows".to_owned(), "dataset".to_owned());
+    let change = FieldChange { path, part, before: Some(shown(&old)), after: Some(shown(&new)) };
+    (old != new).then_some(change)
 }
 
 fn differences(before: &Value, after: &Value) -> Vec<FieldChange> {

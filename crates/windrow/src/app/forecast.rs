@@ -8,7 +8,7 @@ use windrow_model::record::RunLimits;
 use windrow_model::state::Mode;
 
 use crate::app::experience::{self, Earlier};
-use crate::app::{App, submit};
+use crate::app::{App, balance, submit};
 use crate::error::{Code, Error, Exit, Result};
 use crate::text;
 
@@ -96,9 +96,7 @@ async fn made(
             forecast.notes.push("lengths of answers and times are those of earlier runs".to_owned());
         }
         if !fresh {
-            forecast
-                .notes
-                .push(format!("run {} came before: what has not changed is taken over, so this is at most", run.no));
+            forecast.notes.push(format!("unchanged results of run {} are reused, so this is an upper limit", run.no));
         }
     }
     let budget = Budget::of(&job.limits, &forecast);
@@ -108,19 +106,22 @@ async fn made(
     Ok(DryRun { job: job.name.clone(), forecast, concurrency, budget, exit_code: exit.code() })
 }
 
-/// Rejects a run whose estimate is over its budget. A job that has run before reuses results, so that its estimate is an
+/// Rejects a run whose estimate is over its budget, or over what is left of the balance of its workspace. A job that has run before reuses results, so that its estimate is an
 /// upper limit and rejects nothing, unless all of it is run again.
 pub async fn check_budget(app: &App, job: &LoadedJob, fresh: bool) -> Result<()> {
     let RunLimits { max_cost_nanos, max_tokens, .. } = job.limits;
+    let has_balance = app.balance().is_some_and(|balance| balance.of(&job.workspace).is_some());
     let has_budget = max_cost_nanos.is_some() || max_tokens.is_some();
-    if !has_budget || job.kind != windrow_experiment::KIND || job.worker.is_some() {
+    if !(has_budget || has_balance) || job.kind != windrow_experiment::KIND || job.worker.is_some() {
         return Ok(());
     }
     if !fresh && app.store.find_job(&job.workspace, &job.name).await?.is_some() {
         return Ok(());
     }
     let DryRun { forecast, budget, .. } = of_job(app, job, true).await?;
-    let Some(budget) = budget.filter(|budget| budget.verdict == Verdict::Exceeds) else { return Ok(()) };
+    let Some(budget) = budget.filter(|budget| budget.verdict == Verdict::Exceeds) else {
+        return balance::check_estimate(app, &job.workspace, forecast.cost_nanos.expected).await;
+    };
     let tokens = text::count(forecast.tokens.expected);
     let cost = text::dollars(forecast.cost_nanos.expected);
     let what =

@@ -63,10 +63,11 @@ pub async fn runs(app: &App, actor: &Actor, job: &str) -> Result<RunList> {
 /// `aggregates`: also the numbers so far of an unfinished run.
 pub async fn run(app: &App, actor: &Actor, run: &str, aggregates: bool) -> Result<RunDetail> {
     let (job, run) = lookup::run(app, actor, run).await?;
-    match aggregates {
-        true => with_aggregates(app, &job, &run).await,
-        false => Ok(RunDetail::of(&job.kind, &run)),
-    }
+    let detail = match aggregates {
+        true => with_aggregates(app, &job, &run).await?,
+        false => RunDetail::of(&job.kind, &run),
+    };
+    Ok(detail.within(&job))
 }
 
 async fn with_aggregates(app: &App, job: &Job, run: &Run) -> Result<RunDetail> {

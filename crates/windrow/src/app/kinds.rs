@@ -32,6 +32,9 @@ pub fn workloads(environment: Environment, library: Library) -> Vec<Arc<dyn Work
 }
 
 #[cfg(test)]
+mod keys;
+
+#[cfg(test)]
 mod tests {
     use std::path::{Path, PathBuf};
 

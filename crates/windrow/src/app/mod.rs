@@ -60,6 +60,7 @@ use windrow_model::aggregate::{Aggregates, Stats};
 use windrow_model::alert::AlertStore;
 use windrow_model::analytics::AnalyticsStore;
 use windrow_model::audit::AuditLog;
+use windrow_model::balance::Balance;
 use windrow_model::bell::Bell;
 use windrow_model::dataset::DatasetStore;
 use windrow_model::hook::HookStore;
@@ -206,9 +207,9 @@ impl App {
         Self { backup_dir: dir, ..self }
     }
 
-    /// What the runs of a workspace may cost together, in billionths of a dollar.
-    pub fn balance_of(&self, workspace: &str) -> Option<i64> {
-        self.options.balance.as_ref()?.of(workspace)
+    /// What the runs of each workspace may cost together.
+    pub fn balance(&self) -> Option<&Balance> {
+        self.options.balance.as_ref()
     }
 
     /// Whether a server answers, which executes runs itself.
@@ -336,6 +337,11 @@ impl App {
         self.data.uploads()
     }
 
+    /// Result tables that are kept.
+    pub fn tables(&self) -> PathBuf {
+        self.data.tables()
+    }
+
     pub fn now(&self) -> Time {
         self.clock.now()
     }
@@ -433,9 +439,9 @@ impl App {
             tracer: self.tracer.clone(),
             shared_limits: self.shared_limits(id)?,
         };
-        let engine =
-            Engine::start(parts, Settings { quota: self.options.quota.clone().unwrap_or_default(), ..settings })
-                .await?;
+        let quota = self.options.quota.clone().unwrap_or_default();
+        let balance = self.options.balance.clone().unwrap_or_default();
+        let engine = Engine::start(parts, Settings { quota, balance, ..settings }).await?;
         Ok(Running { engine, _lock: lock })
     }
 

@@ -10,6 +10,7 @@ use windrow_model::rollout::Rollout;
 use windrow_model::state::{ItemState, Mode};
 use windrow_model::store::ItemFilter;
 use windrow_model::view::batch::BatchStatus;
+use windrow_model::view::label_filter::LabelFilter;
 use windrow_model::{ItemId, RunId};
 use windrow_wire::{Plan, PlannedTarget, TargetList};
 
@@ -21,11 +22,12 @@ use crate::error::{Code, Error, Result};
 const DETAILS: usize = 100;
 
 /// Which targets of an operation.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct TargetFilter {
     pub status: Option<BatchStatus>,
+    pub labels: LabelFilter,
     pub after: Option<ItemId>,
-    /// Targets read; a status leaves fewer of them.
+    /// Targets read; a status and labels leave fewer of them.
     pub limit: usize,
     /// Without the states before and after.
     pub brief: bool,
@@ -39,19 +41,23 @@ pub async fn targets(app: &App, actor: &Actor, job: &str, wanted: TargetFilter) 
     }
     let filter = ItemFilter { job: job.id, run: None, state: None, after: wanted.after, limit: wanted.limit };
     let items = app.store.items(filter).await?;
-    let mut runs = BTreeMap::from([(latest.id, latest)]);
+    let mut runs = BTreeMap::new();
+    runs.insert(latest.id, (app.store.spec(&latest.spec_hash).await?, latest));
     let mut targets = Vec::with_capacity(items.len());
     for some in items.chunks(DETAILS) {
         for detail in app.store.details(some.iter().map(|item| item.id).collect()).await? {
             let run = detail.item.run;
             if let Entry::Vacant(entry) = runs.entry(run) {
-                entry.insert(app.store.run(run).await?);
+                let run = app.store.run(run).await?;
+                entry.insert((app.store.spec(&run.spec_hash).await?, run));
             }
-            let mut record = windrow_operation::target_view(&detail, &runs[&run]);
+            let (spec, run) = &runs[&run];
+            let mut record = windrow_operation::target_view(&detail, run);
+            record.labels = windrow_operation::target_labels(&record, &detail, &job.labels, spec);
             if wanted.brief {
                 (record.before, record.after) = (None, None);
             }
-            if wanted.status.is_none_or(|status| status == record.status) {
+            if wanted.status.is_none_or(|status| status == record.status) && wanted.labels.fits_target(&record.labels) {
                 targets.push(record);
             }
         }

@@ -7,7 +7,7 @@ use windrow_jobfile::LoadedJob;
 use windrow_jobfile::job_file::Depth;
 use windrow_model::record::{Job, Run, RunLimits, Session};
 use windrow_model::state::{Mode, RunEvent, RunState};
-use windrow_model::{JobId, RunId, SessionId};
+use windrow_model::{JobId, RunId, SessionId, first_calls};
 use windrow_wire::Submitted;
 use windrow_wire::request::Submit;
 
@@ -15,7 +15,7 @@ use crate::app::actor::Actor;
 use crate::app::audit::Change;
 use crate::app::dataset_changes::{self, DatasetChange};
 use crate::app::forecast::DryRun;
-use crate::app::{App, control, forecast, submit};
+use crate::app::{App, Running, control, forecast, submit};
 use crate::error::{Code, Error, Result};
 use crate::text;
 
@@ -26,6 +26,19 @@ pub trait RunExecutor: Sync {
 
     /// Returns when a run that is stopping has ended.
     fn end(&self, app: &App, run: &Run) -> impl Future<Output = Result<()>> + Send;
+}
+
+/// The engine of a server executes all unfinished runs.
+impl RunExecutor for Running {
+    fn is(&self, session: SessionId) -> bool {
+        session == self.engine.session()
+    }
+
+    async fn end(&self, _: &App, run: &Run) -> Result<()> {
+        self.engine.wake();
+        self.engine.settled(run.id).await?;
+        Ok(())
+    }
 }
 
 #[derive(Debug)]
@@ -161,6 +174,9 @@ pub async fn resolve(
         return begin(app, change, file, intent, Some(note)).await;
     }
     if !same_definition(app, &run, file).await? {
+        if is_void(&run) {
+            return replace(app, change, file, &run, intent, executor).await;
+        }
         return Err(changed(app, &job, &run, "the file has changed"));
     }
     let same = run.mode == intent.mode() || (intent == RunIntent::Run && run.mode == Mode::Append);
@@ -173,6 +189,7 @@ pub async fn resolve(
             let rows = text::plural(rows as i64, "row");
             Some(format!("{rows} added to the dataset since run {} started; run them with --append", run.no))
         }
+        DatasetChange::Edited(_) if is_void(&run) => return replace(app, change, file, &run, intent, executor).await,
         DatasetChange::Edited(what) => {
             return Err(changed(app, &job, &run, &format!("the dataset has changed ({what})")));
         }
@@ -180,6 +197,26 @@ pub async fn resolve(
     let mut resumed = resume(app, change, file, run).await?;
     resumed.notes.extend(added);
     Ok(resumed)
+}
+
+/// All of its first calls failed, and it has settled no item: nothing is lost with it.
+fn is_void(run: &Run) -> bool {
+    let stopped = run.state == RunState::Paused && run.reason.as_deref().is_some_and(first_calls::is_reason);
+    stopped && run.counters.settled() == 0
+}
+
+/// A run with the edited file instead of one whose first calls failed.
+async fn replace(
+    app: &App,
+    change: &Change,
+    file: &LoadedJob,
+    void: &Run,
+    intent: RunIntent,
+    executor: &impl RunExecutor,
+) -> Result<ResolvedRun> {
+    end_first(app, change, void, executor).await?;
+    let note = format!("Run {} had settled no item; run {} replaces it with the edited file", void.no, void.no + 1);
+    begin(app, change, file, intent, Some(note)).await
 }
 
 /// An operation of an earlier version has its targets inside its definition.
@@ -217,7 +254,10 @@ async fn another_run(
         RunIntent::Append => format!("Appending to {name}: only rows that are new in the dataset"),
         RunIntent::Rescore => {
             submit::check_rescore(app, run, file).await?;
-            format!("Rescoring stored outputs of {name}; the target is not called")
+            let outputs = text::plural(job.counters.all.succeeded, "stored output");
+            let before = app.store.spec(&run.spec_hash).await?;
+            let judging = windrow_experiment::judging_changes(&before, &file.spec);
+            format!("Rescoring {outputs}: {judging}. The target is not called.")
         }
         RunIntent::Online => format!("{name} is open for rows; rows it has already run are skipped"),
     };

@@ -1,11 +1,14 @@
 //! What a finished run amounts to: its numbers, quality gates, comparison with a baseline and lowest scores, and so
 //! the exit code.
 
+use std::collections::BTreeMap;
+
 use windrow_model::Json;
 use windrow_model::aggregate::Aggregates;
 use windrow_model::compare::Comparison;
 use windrow_model::counters::Counters;
 use windrow_model::gate::{Baseline, Evidence, GateVerdict, Judged, Numbers, Quality, overall};
+use windrow_model::ingest::Slice;
 use windrow_model::record::{BadScore, Job, Run};
 use windrow_model::state::{ItemState, Mode, RunState};
 use windrow_model::store::{ItemFilter, RunPart};
@@ -62,7 +65,7 @@ async fn assess(app: &App, actor: &Actor, job: Job, run: &Run, options: &Options
     let whole = whole(app, &job, run, &aggregates).await?;
     let judged = judged(app, run, &aggregates).await?;
     let before = baseline.as_ref().map(|(_, before)| before);
-    let gates = judge(app, &quality, &judged, before, comparison.as_ref()).await?;
+    let gates = judge(app, &quality, run, &judged, before, comparison.as_ref()).await?;
     let exit = exit(&job.kind, run, &quality, &judged.0, &gates);
     Ok(Assessment {
         worst: worst(app, run, options.worst).await?,
@@ -82,10 +85,23 @@ async fn assess(app: &App, actor: &Actor, job: Job, run: &Run, options: &Options
 async fn judge(
     app: &App,
     quality: &Quality,
+    run: &Run,
     (counters, own): &(Counters, Aggregates),
     before: Option<&Run>,
     comparison: Option<&Comparison>,
 ) -> Result<Vec<Judged>> {
+    let mut pairs = BTreeMap::new();
+    for pair in quality.pairs(own) {
+        let of_run = judged_part(run);
+        let first: RunPart = match (pair.of_baseline, before) {
+            (true, Some(before)) => before.id.into(),
+            (true, None) => continue,
+            (false, _) => of_run.clone(),
+        };
+        let first = RunPart { variant: pair.before.clone(), ..first };
+        let compared = app.store.compare(first, RunPart { variant: pair.after.clone(), ..of_run }, 0).await?;
+        pairs.insert(pair, compared);
+    }
     let before = match before {
         Some(before) => Some((before.counters, aggregates(app, before).await?)),
         None => None,
@@ -94,6 +110,7 @@ async fn judge(
         run: Numbers { counters, aggregates: own },
         baseline: before.as_ref().map(|(counters, aggregates)| Numbers { counters, aggregates }),
         comparison,
+        pairs: &pairs,
     }))
 }
 
@@ -270,7 +287,7 @@ async fn passed(app: &App, run: &Run, spec: &Json, before: Option<&Run>) -> Resu
         Some(before) => Some(app.store.compare(before.id.into(), judged_part(run), 0).await?),
         None => None,
     };
-    let gates = judge(app, &quality, &judged, before, comparison.as_ref()).await?;
+    let gates = judge(app, &quality, run, &judged, before, comparison.as_ref()).await?;
     Ok(exit(windrow_experiment::KIND, run, &quality, &judged.0, &gates) == Exit::Passed)
 }
 
@@ -326,6 +343,12 @@ async fn failed(app: &App, kind: &str, run: &Run) -> Result<Vec<ItemRow>> {
         for (row, detail) in rows.iter_mut().zip(&details) {
             let view = windrow_operation::target_view(detail, run);
             (row.target, row.changed) = (Some(view.target), Some(view.changed));
+        }
+    }
+    if kind == windrow_ingest::KIND {
+        let details = app.store.outlines(items.iter().map(|item| item.id).collect()).await?;
+        for (row, detail) in rows.iter_mut().zip(&details) {
+            row.target = detail.input.parse::<Slice>().ok().map(|slice| slice.name);
         }
     }
     Ok(rows)

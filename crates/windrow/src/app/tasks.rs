@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use serde_json::{Map, Value, json};
-use windrow_model::record::{ItemDetail, Job, Labels};
+use windrow_model::record::{Item, ItemDetail, Job, Labels};
+use windrow_model::state::ItemState;
 use windrow_model::store::{ItemFilter, JobFilter};
 use windrow_model::view::task::TaskStatus;
 use windrow_model::{ItemId, JobId, Time};
 use windrow_wire::request::{EvalTaskRequest, Submit};
-use windrow_wire::{EvalTask, EvalTaskItem, EvalTaskItemList, EvalTaskList};
+use windrow_wire::{EvalTask, EvalTaskItem, EvalTaskItemList, EvalTaskList, next_retry_at};
 
 use crate::app::actor::Actor;
 use crate::app::audit::Change;
@@ -110,7 +111,15 @@ pub async fn items(
         }
     }
     let next = found.last().filter(|_| found.len() == limit).map(|item| item.id.to_string());
-    let mut items: Vec<_> = found.iter().map(|item| EvalTaskItem::of(item, &runs[&item.run])).collect();
+    // Only items that were tried and are queued again wait for a time.
+    let waiting = found.iter().filter(|item| item.state == ItemState::Queued && item.tries > 0).map(|item| item.id);
+    let waiting = app.store.outlines(waiting.collect()).await?;
+    let task_item = |item: &Item| {
+        let run = &runs[&item.run];
+        let detail = waiting.iter().find(|detail| detail.item.id == item.id);
+        EvalTaskItem::of(item, run, detail.and_then(|detail| next_retry_at(run, detail)))
+    };
+    let mut items: Vec<_> = found.iter().map(task_item).collect();
     let spec = app.store.spec(&runs[&job.latest_run].spec_hash).await?;
     if let Some(column) = windrow_experiment::filled_column(&spec) {
         let table = CellTable::of(app, &job).await?;

@@ -22,6 +22,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "windrow results capitals --group outcome",
         ],
     ),
+    ("results rebuild", &["windrow results rebuild capitals"]),
     ("label", &["windrow label capitals 17 exact=fail --reason 'wrong city'", "windrow label capitals --next"]),
     ("datasets add", &["windrow datasets add hard-cases --from capitals --where 'outcome = fail'"]),
     ("trends", &["windrow trends capitals", "windrow trends capitals --metric exact.mean"]),

@@ -277,7 +277,7 @@ where
     let grace_s = grace.as_secs();
     output::say(&format!("Shutting down: waiting up to {grace_s} s for {running} (Ctrl-C again to stop now)"));
     let drained = async {
-        // Requests under way are answered while items finish, but a stream that nobody reads never ends.
+        // Open requests are answered while items finish, but a stream without a reader never ends.
         let answered = async { drop(tokio::time::timeout(ANSWER_WITHIN, serving).await) };
         let delivered = async { drop(delivering.await) };
         tokio::join!(server.engine().drain(), answered, delivered);
@@ -294,7 +294,7 @@ where
     Ok(Exit::Passed)
 }
 
-/// Where systemd started this (`Type=notify`) it waits to be told; elsewhere nobody listens.
+/// Where systemd started this (`Type=notify`) it waits to be told; elsewhere the message has no receiver.
 fn tell_systemd(state: NotifyState<'_>) {
     if let Err(error) = sd_notify::notify(&[state]) {
         tracing::warn!(%error, "systemd could not be told");
@@ -311,7 +311,7 @@ async fn engine_trouble(server: &Server) -> Error {
     }
 }
 
-/// Somebody asked this node to leave (`windrow nodes drain`).
+/// This node was asked to drain (`windrow nodes drain`).
 async fn sent_away(server: &Server) {
     while !server.engine().is_drain_requested() {
         tokio::time::sleep(LOOK_EVERY).await;

@@ -52,8 +52,8 @@ impl Access {
         }
     }
 
-    /// Whoever reaches the port of a server without keys can start programs as this user, so only this
-    /// machine may. Said before anything is made or taken.
+    /// A client that reaches the port of a server without keys can start programs as this user, so only clients of
+    /// this machine may. Said before anything is made or taken.
     pub async fn refuse_strangers(&self, options: &GlobalOptions, address: SocketAddr) -> Result<()> {
         if address.ip().is_loopback() || self.require_keys {
             return Ok(());
@@ -97,7 +97,7 @@ fn show_once(secret: &str) {
     output::say(&format!("┌{rule}┐\n{framed}└{rule}┘"));
 }
 
-/// Goes on as long as the server does.
+/// Runs as long as the server.
 pub async fn forget_old_audit(audit: Arc<dyn AuditLog>, clock: Arc<dyn Clock>, keep_ms: i64) {
     loop {
         let before = Time(clock.now().0.saturating_sub(keep_ms));

@@ -76,7 +76,7 @@ pub async fn perform(link: Link, args: Args) -> Result<Exit> {
     trouble.map_or(Ok(Exit::Passed), Err)
 }
 
-/// Workers have no database: passwords in what they record are sealed with the key they are given.
+/// Workers have no database: passwords in what they record are encrypted with the key they are given.
 fn sealer() -> std::result::Result<Arc<dyn Sealer>, String> {
     match KeySource::Variable.read() {
         Ok(Some(key)) => Ok(Arc::new(ImageSealer::new(key))),

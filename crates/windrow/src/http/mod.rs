@@ -130,6 +130,7 @@ fn api() -> OpenApiRouter<Arc<Server>> {
         .routes(routes!(routes::views::create))
         .routes(routes!(routes::views::rows))
         .routes(routes!(routes::views::fields))
+        .routes(routes!(routes::views::rebuild))
         .routes(routes!(routes::export::export))
         .routes(routes!(routes::labels::list, routes::labels::label))
         .routes(routes!(routes::labels::of_item))

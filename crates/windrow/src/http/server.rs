@@ -74,7 +74,7 @@ impl Server {
         self.closing.send_replace(true);
     }
 
-    /// As [`closed`](Self::closed), for a task of its own.
+    /// As [`closed`](Self::closed), for a separate task.
     pub async fn closing(self: Arc<Self>) {
         self.closed().await;
     }

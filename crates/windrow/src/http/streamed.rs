@@ -1,5 +1,5 @@
-//! An answer written piece by piece while it is read. Where the writing fails the connection breaks, so
-//! that nobody takes a part for the whole; where the reader goes away the writing ends.
+//! An answer written piece by piece while it is read. If writing fails, the connection breaks, so that no client
+//! takes a part for the whole; if the reader goes away, writing ends.
 
 use std::future::Future;
 use std::io;

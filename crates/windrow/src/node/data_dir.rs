@@ -1,5 +1,6 @@
 //! The data directory: `windrow.db` (and SQLite's own files), `sessions/<id>.lock` per live process, `files/` for jobs
-//! sent to a server (`workspaces/<name>/files/` for workspaces other than the default), `uploads/` for running uploads.
+//! sent to a server (`workspaces/<name>/files/` for workspaces other than the default), `uploads/` for running uploads,
+//! `tables/` for result tables, which may be deleted at any time.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -109,6 +110,10 @@ impl DataDir {
         self.path.join("uploads")
     }
 
+    pub fn tables(&self) -> PathBuf {
+        self.path.join("tables")
+    }
+
     /// Deletes uploads of killed processes. Younger files may belong to another server on the same directory.
     pub fn clear_uploads(&self, now: SystemTime) -> io::Result<usize> {
         let found = match std::fs::read_dir(self.uploads()) {
@@ -151,7 +156,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let dir = DataDir { path: folder.path().to_owned() };
         let now = SystemTime::now();
-        assert_eq!(dir.clear_uploads(now).unwrap(), 0, "there is no such folder yet");
+        assert_eq!(dir.clear_uploads(now).unwrap(), 0, "the folder does not exist yet");
         std::fs::create_dir(dir.uploads()).unwrap();
         std::fs::write(dir.uploads().join("arriving"), "").unwrap();
         let forsaken = std::fs::File::create(dir.uploads().join("forsaken")).unwrap();

@@ -1,5 +1,4 @@
 pub mod backup;
-pub mod balance;
 pub mod config;
 pub mod data_dir;
 pub mod listen;

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use windrow_jobfile::job_file::plain_secrets;
 use windrow_jobfile::{Environment, forbidden, prices};
+use windrow_model::balance::Balance;
 use windrow_model::store::Quota;
 
-use crate::node::balance::Balance;
 use crate::node::master_key::KeySource;
 use crate::node::observe::LogFormat;
 use crate::node::{config, data_dir};

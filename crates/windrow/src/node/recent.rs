@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::sync::futures::OwnedNotified;
 
-/// Computing takes at most one part in so many of one core.
+/// Computing takes at most a twentieth of one core.
 const SHARE: u32 = 20;
 /// Of more keys than this, those that are out of date are forgotten.
 const KEYS: usize = 1_000;
@@ -23,7 +23,7 @@ struct Entry<V> {
     value: Option<Arc<V>>,
     computed: Instant,
     took: Duration,
-    /// Somebody computes it anew; until then the others get what there is, or wait where there is nothing.
+    /// One caller computes it again; until then the others get the earlier value, or wait for the first.
     renewing: bool,
     renewed: Arc<Notify>,
 }
@@ -58,7 +58,7 @@ impl<K: Clone + Eq + Hash, V> Recent<K, V> {
             }
         }
         let began = Instant::now();
-        // Also when this is dropped half way: the next one who asks must not wait for nobody.
+        // Also when this is dropped half way: the next caller must not wait for a computation that has ended.
         let renewing = Renewing { recent: self, key };
         let value = Arc::new(compute.await?);
         renewing.done(value.clone(), began.elapsed(), Instant::now());

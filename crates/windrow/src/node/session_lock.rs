@@ -1,6 +1,6 @@
 //! Proof of life. A process holds an operating system lock on its session's file from before the
-//! session is opened until it ends; the system releases it however the process ends. Whoever gets
-//! the lock knows that the session is dead and may release its leases at once, without waiting for
+//! session is opened until it ends; the system releases it however the process ends. A process
+//! that gets the lock knows that the session is dead and may release its leases at once, without waiting for
 //! them to expire.
 
 use std::fs::{File, OpenOptions, TryLockError};

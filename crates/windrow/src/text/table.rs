@@ -43,7 +43,8 @@ fn table_of_width(headings: &[&str], rows: Vec<Vec<String>>, width: Option<usize
             let painted = match headings[i] {
                 _ if header => style::dim(&cell),
                 "STATUS" | "STATE" | "RESULT" | "VERDICT" | "OUTCOME" => style::status(&cell),
-                "ID" => style::dim(&cell),
+                // A remark without a heading.
+                "ID" | "" => style::dim(&cell),
                 _ => cell,
             };
             let gap = if i == 0 { "" } else { "  " };

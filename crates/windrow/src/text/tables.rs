@@ -15,7 +15,7 @@ use crate::text::{self, percent, style};
 /// By evaluator.
 type Scores = BTreeMap<String, ScoreSummary>;
 
-fn share(value: Option<f64>, interval: Option<Interval>) -> String {
+pub fn share(value: Option<f64>, interval: Option<Interval>) -> String {
     let range = interval.map_or(String::new(), |i| format!(" [{:.1}, {:.1}]", i.low * 100.0, i.high * 100.0));
     value.map_or("–".into(), |value| format!("{}{range}", percent(value)))
 }
@@ -91,7 +91,15 @@ fn with_interval<'a>(headings: &[&'a str]) -> Vec<&'a str> {
 /// All evaluator tables of a result. Agreement is shown among judges only: `exact` and `latency` measure
 /// different things.
 pub fn evaluators(scores: &Scores, pairs: &[PairAgreement], judges: &[String]) -> String {
-    let (headings, rows) = evaluator_rows(scores);
+    let (mut headings, mut rows) = evaluator_rows(scores);
+    // Scores of an earlier version of an evaluator, after a rescore.
+    let previous = |name: &String| name.contains('@');
+    if scores.keys().any(previous) {
+        headings.push("");
+        for (name, row) in scores.keys().zip(&mut rows) {
+            row.push(if previous(name) { "previous".to_owned() } else { String::new() });
+        }
+    }
     let mut page = table(&with_interval(&headings), rows);
     let (headings, rows) = trial_rows(scores);
     if !rows.is_empty() {
@@ -189,8 +197,9 @@ fn p_value(p: Option<f64>) -> String {
     }
 }
 
+/// One p-value, corrected for all metrics of the comparison, and the result that follows from it.
 pub fn change_rows(comparison: &Comparison) -> (Vec<&'static str>, Vec<Vec<String>>) {
-    let headings = vec!["EVALUATOR", ">N", ">BEFORE", ">AFTER", ">DIFF", ">P", ">REGRESSED", ">FIXED", "RESULT"];
+    let headings = vec!["EVALUATOR", ">N", ">BEFORE", ">AFTER", ">DIFF", ">P (HOLM)", ">REGRESSED", ">FIXED", "RESULT"];
     let row = |(name, d): (&String, &Difference)| {
         let of = |pick: fn(&Change) -> f64| d.mean.as_ref().map_or("–".into(), |mean| format!("{:.3}", pick(mean)));
         vec![
@@ -199,24 +208,34 @@ pub fn change_rows(comparison: &Comparison) -> (Vec<&'static str>, Vec<Vec<Strin
             of(|change| change.before),
             of(|change| change.after),
             change(d.mean),
-            p_value(d.mean.and_then(|mean| mean.p)),
+            p_value(d.p_adjusted),
             text::count(d.broken),
             text::count(d.fixed),
-            verdict(d.mean).to_owned(),
+            d.verdict.clone(),
         ]
     };
     (headings, comparison.evaluators.iter().map(row).collect())
 }
 
-/// `unclear` where the interval includes 0.
-fn verdict(change: Option<Change>) -> &'static str {
-    match change.and_then(|change| change.interval) {
-        None => "",
-        Some(interval) if interval.low == 0.0 && interval.high == 0.0 => "unchanged",
-        Some(interval) if interval.low > 0.0 => "improved",
-        Some(interval) if interval.high < 0.0 => "regressed",
-        Some(_) => "unclear",
-    }
+/// What the table does not say about an evaluator: which test, how small a difference could be seen, and where interval and
+/// test differ.
+pub fn evidence(name: &str, found: &Difference) -> Option<String> {
+    let mean = found.mean?;
+    let excludes_0 = mean.interval.is_some_and(|interval| interval.low > 0.0 || interval.high < 0.0);
+    let test = match found.test.as_str() {
+        "mcnemar" => "McNemar's exact test",
+        _ => "the paired permutation test",
+    };
+    let why = match found.verdict.as_str() {
+        "unclear" if excludes_0 => format!("the interval excludes 0, but {test}, corrected for all metrics, does not"),
+        "improved" | "regressed" if !excludes_0 => format!("the interval includes 0, but {test} finds a difference"),
+        "unclear" => format!("no difference by {test}"),
+        _ => return None,
+    };
+    let least = found.mde.map_or(String::new(), |mde| {
+        format!("; {} detect a difference of {mde:.3} or more", text::plural(found.rows, "row"))
+    });
+    Some(format!("{name}: {why}{least}\n"))
 }
 
 pub fn changes(comparison: &Comparison) -> String {
@@ -224,12 +243,18 @@ pub fn changes(comparison: &Comparison) -> String {
     table(&with_interval(&headings), rows)
 }
 
-/// `row 3, turn 2`; the turn only where there are several.
+/// `row 3 gpt.short, turn 2`; variant and turn only where there are several.
 pub fn place(bad: &BadRow) -> String {
+    let row = row_of(bad.row, bad.variant.as_deref());
     match bad.turn {
-        0 => format!("row {}", bad.row),
-        turn => format!("row {}, turn {}", bad.row, turn + 1),
+        0 => row,
+        turn => format!("{row}, turn {}", turn + 1),
     }
+}
+
+/// `row 3`, or `row 3 gpt.short`.
+pub fn row_of(row: i64, variant: Option<&str>) -> String {
+    variant.map_or(format!("row {row}"), |variant| format!("row {row} {variant}"))
 }
 
 /// One line each: `row 23  exact  0.000  expected "billing", got "refund"`

@@ -38,7 +38,7 @@ impl Interceptor for Bearer {
 }
 
 impl Link {
-    /// `authority`: a certificate to trust beside those of the system, in PEM.
+    /// `authority`: a certificate to trust in addition to those of the system, in PEM.
     pub fn new(url: &str, api_key: Option<&str>, authority: Option<&str>) -> Result<Self> {
         let wrong =
             |why: String| Error::new(format!("invalid server address {url:?}: {why}"), "e.g. http://127.0.0.1:7373");

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
+use crate::client::Served;
 use crate::endpoint::Endpoint;
-use crate::place::{Place, Said};
+use crate::place::{Place, Said, wait_until};
 
 const ROWS: usize = 40;
 /// Each answer uses 3 input tokens and 2 output tokens.
@@ -101,7 +102,7 @@ fn a_workspace_that_used_up_its_balance_starts_no_run() {
     // Half a cent for each call.
     place.append("job.yaml", "prices: { any: { input: 1000, output: 1000 } }");
     let balance = |amount| [("WINDROW_BALANCE", amount)];
-    place.windrow_with(&balance("default=0.02"), &["run", "job.yaml"]).ended_with(0);
+    place.windrow_with(&balance("default=0.02"), &["run", "job.yaml", "--yes"]).ended_with(0);
     let said = place.windrow_with(&balance("default=0.02"), &["run", "job.yaml", "--new"]).ended_with(5);
     let part = "the balance of workspace \"default\" is used up: $0.0200 of $0.0200 spent";
     assert!(said.stderr.contains(part), "{}", said.stderr);
@@ -109,6 +110,42 @@ fn a_workspace_that_used_up_its_balance_starts_no_run() {
     for enough in ["default=0.03", "other=0.01"] {
         place.windrow_with(&balance(enough), &["run", "job.yaml"]).ended_with(0);
     }
+    // What was spent stays spent when its job is deleted.
+    place.windrow(&["jobs", "delete", "counted", "--yes"]).ended_with(0);
+    let said = place.windrow_with(&balance("0.02"), &["run", "job.yaml"]).ended_with(5);
+    assert!(said.stderr.contains(part), "{}", said.stderr);
+}
+
+/// E4.
+#[test]
+fn a_first_run_estimated_over_what_is_left_of_the_balance_is_rejected() {
+    let endpoint = Endpoint::open();
+    let place = Place::with_rows(&endpoint, 40, 4);
+    place.append("job.yaml", "prices: { any: { input: 1000, output: 1000 } }");
+    let balance = [("WINDROW_BALANCE", "0.05")];
+    let said = place.windrow_with(&balance, &["run", "job.yaml"]).ended_with(5);
+    for part in ["over the balance of workspace \"default\"", "$0.00 of $0.0500 is spent", "--yes"] {
+        assert!(said.stderr.contains(part), "no {part:?} in {}", said.stderr);
+    }
+    assert_eq!(endpoint.calls(), 0);
+    place.windrow_with(&balance, &["run", "job.yaml", "--yes"]).ended_with(0);
+    assert_eq!(endpoint.calls(), 40);
+}
+
+/// E4: a schedule starts no run that a person could not start.
+#[test]
+fn a_workspace_that_used_up_its_balance_starts_no_scheduled_run() {
+    let endpoint = Endpoint::open();
+    let place = Place::with_rows(&endpoint, 4, 1);
+    place.append("job.yaml", "prices: { any: { input: 1000, output: 1000 } }\nschedule: \"* * * * * *\"");
+    place.windrow(&["run", "job.yaml"]).ended_with(0);
+    let server = Served::start(&place, &["--balance", "0.02"]);
+    let log = || server.get("/api/v1/jobs/counted/logs").with_status(200).body;
+    wait_until("the schedule", || log().contains("schedule_failed"));
+    assert!(log().contains("is used up: $0.0200 of $0.0200 spent"), "{}", log());
+    let job = server.get("/api/v1/jobs/counted").with_status(200).json();
+    assert_eq!((&job["latest_run"]["no"], endpoint.calls()), (&1.into(), 4));
+    assert!(job["schedule"]["next_at"].is_string(), "it starts again when there is a balance: {job}");
 }
 
 /// The budget may come from the command line, after the file was checked.

@@ -130,7 +130,7 @@ fn the_schema_applies_to_every_later_version() {
 fn errors_have_a_remedy() {
     let place = place(&rows(0..3));
     says(&place.windrow(&["datasets", "list"]).ended_with(1), &["no data directory"]);
-    says(&place.windrow(&["datasets", "import", "gone.jsonl"]).ended_with(2), &["there is no file gone.jsonl"]);
+    says(&place.windrow(&["datasets", "import", "gone.jsonl"]).ended_with(2), &["file gone.jsonl not found"]);
     place.write("rows.txt", "x");
     says(&place.windrow(&["datasets", "import", "rows.txt"]).ended_with(2), &["--format", "parquet"]);
     place.windrow(&["datasets", "import", "rows.jsonl", "--name", "a@1"]).ended_with(2);
@@ -162,7 +162,7 @@ fn a_job_runs_on_the_version_it_names_and_on_the_newest_otherwise() {
     place.write("job.yaml", &named("{ name: counted }"));
     says(
         &place.windrow(&["run", "job.yaml"]).ended_with(2),
-        &["there is no dataset \"counted\"", "datasets import FILE"],
+        &["dataset \"counted\" not found", "datasets import FILE"],
     );
     place.windrow(&["datasets", "import", "counted.jsonl"]).ended_with(0);
     place.write("counted.jsonl", "{\"n\": 7}\n{\"n\": 8}\n");

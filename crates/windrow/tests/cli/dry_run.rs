@@ -46,7 +46,7 @@ fn a_dry_run_uses_the_numbers_of_an_earlier_run() {
     let tokens = [&forecast["tokens_in"]["expected"], &ran["usage"]["tokens_in"]].map(|n| n.as_i64().unwrap());
     assert!((tokens[0] - tokens[1]).abs() <= 1, "{tokens:?}");
     let notes = forecast["notes"].to_string();
-    assert!(notes.contains("run 1 came before") && notes.contains("earlier runs"), "{notes}");
+    assert!(notes.contains("results of run 1 are reused") && notes.contains("earlier runs"), "{notes}");
     let afresh = place.windrow(&["run", "job.yaml", "--dry-run", "--new", "--json"]).ended_with(0).json();
     assert!(!afresh["notes"].to_string().contains("at most"), "{afresh}");
     assert_eq!(endpoint.calls(), 20);

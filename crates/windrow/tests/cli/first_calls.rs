@@ -42,8 +42,10 @@ fn a_run_against_a_wrong_address_pauses_and_is_resumed_by_the_same_command() {
     // A server that was not started yet.
     let endpoint = Endpoint::open();
     place.edit("job.yaml", &url, &endpoint.url);
-    place.windrow(&["run", "job.yaml", "--new", "--yes"]).ended_with(0);
+    let said = place.windrow(&["run", "job.yaml"]).ended_with(0);
+    assert_said(&said, "Run 1 had settled no item; run 2 replaces it with the edited file");
     assert_eq!(endpoint.calls(), 40);
+    assert_eq!((&counts(&place)["succeeded"], &counts(&place)["total"]), (&json!(40), &json!(40)));
 }
 
 #[test]
@@ -77,6 +79,7 @@ fn a_broken_python_evaluator_pauses_the_run_and_check_finds_it_before() {
     let paid = endpoint.calls();
     place.write("check.py", &BROKEN.replace("import no_such_module", ""));
     place.windrow(&["check", "job.yaml"]).ended_with(0);
-    place.windrow(&["run", "job.yaml", "--new", "--yes"]).ended_with(0);
+    place.windrow(&["run", "job.yaml"]).ended_with(0);
     assert!((10..=20).contains(&paid), "{paid}");
+    assert_eq!(endpoint.calls(), 20);
 }

@@ -194,7 +194,7 @@ fn rejected_records_are_kept_with_their_reason() {
     place.write("plan.yaml", &plan("max_rejected: 1\n"));
     let said = run(&place);
     assert_ne!(said.code, 0);
-    assert!(said.stdout.contains("2 of 4 records were put aside"), "{}", said.stdout);
+    assert!(said.stdout.contains("2 of 4 records were rejected"), "{}", said.stdout);
 }
 
 #[test]

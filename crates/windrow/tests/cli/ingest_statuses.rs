@@ -198,6 +198,7 @@ fn every_status_of_ingest_is_seen_everywhere_and_reached_as_tabled() {
     let lineage = scene.lineage("large");
     let last = lineage["slices"].as_array().unwrap().last().unwrap();
     assert_eq!((&last["status"], &last["task"]["status"]), (&json!("PENDING"), &json!("QUEUED")), "{last}");
+    assert_eq!(slices()[1]["status"], "PENDING");
     scene.seen.borrow_mut().insert("slice PENDING".to_owned());
 
     let seen = scene.seen.borrow();

@@ -349,7 +349,7 @@ fn no_page_has_a_serious_accessibility_problem_in_light_or_dark() {
     let pages = [
         ("/", "Running now"),
         ("/jobs", "counted"),
-        ("/jobs/new?example=capitals", "there is no dataset"),
+        ("/jobs/new?example=capitals", "not found in workspace"),
         ("/jobs/new?as=form&example=capitals", "Quality gates"),
         ("/jobs/counted", "Row 4"),
         (&format!("/jobs/counted?item={item}&view=scores"), "Nothing was scored"),

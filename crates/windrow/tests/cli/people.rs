@@ -126,7 +126,14 @@ fn labels_survive_a_rescore_and_are_deleted_with_the_job() {
     assert_eq!(found["rows"][0]["labels"]["exact"]["outdated"], false);
     assert_eq!(items(&place, "reviewed = true").len(), 1);
     let text = place.windrow(&["compare", "counted#1", "counted#2"]).ended_with(0).stdout;
-    for part in ["counted#1 → counted#2", "REGRESSED", "mcnemar", "Changed in the definition", "evaluator"] {
+    for part in [
+        "counted#1 → counted#2",
+        "REGRESSED",
+        "P (HOLM)",
+        "exact: no difference by McNemar's exact test; 12 rows detect",
+        "Changed in the definition",
+        "evaluator",
+    ] {
         assert!(text.contains(part), "no {part:?} in {text}");
     }
     let lean = place.windrow(&["compare", "counted#1", "counted#2", "--format", "lean"]).ended_with(0).stdout;
@@ -145,9 +152,30 @@ fn labels_survive_a_rescore_and_are_deleted_with_the_job() {
     assert_eq!(trends["runs"][1]["changed"], json!(["evaluator"]));
     assert_eq!(trends["metrics"][0]["metric"], "exact.mean");
     assert_eq!(trends["metrics"][0]["points"][0]["value"], json!(0.75));
+    assert!(
+        !place.windrow(&["results", JOB]).ended_with(0).stdout.contains("EXPECTED"),
+        "no row says what is expected"
+    );
     let chart = place.windrow(&["trends", JOB, "--metric", "exact.mean"]).ended_with(0).stdout;
     assert!(chart.contains("0.750 [") && chart.contains("← evaluator"), "{chart}");
+    let corrected = place.windrow(&["trends", JOB, "--metric", "exact.corrected.mean", "--json"]).ended_with(0).json();
+    let points = &corrected["metrics"][0]["points"];
+    assert!((points[0]["value"].as_f64().unwrap() - 10.0 / 12.0).abs() < 1e-12, "row 1 is right, people say: {points}");
+    let all = place.windrow(&["trends", JOB]).ended_with(0).stdout;
+    let latency = all.lines().find(|line| line.starts_with("latency.p99")).unwrap_or_default();
+    assert!(latency.ends_with(" ms") || latency.ends_with(" s"), "{all}");
     assert!(place.windrow(&["trends", JOB, "--metric", "exact.maen"]).ended_with(2).stderr.contains("`exact.mean`"));
+
+    // The file has the same name, and one more row.
+    place.append("rows.jsonl", "{\"n\": 12, \"id\": 12}");
+    place.windrow(&["run", "job.yaml"]).ended_with(0);
+    let trends = place.windrow(&["trends", JOB, "--json"]).ended_with(0).json();
+    assert_eq!(trends["runs"][2]["changed"], json!(["dataset"]));
+    let change = &trends["runs"][2]["definition"][0];
+    assert_eq!(
+        (&change["path"], change["before"].as_str().unwrap().split(',').next()),
+        (&"dataset.rows".into(), Some("12 rows"))
+    );
 
     place.windrow(&["jobs", "delete", JOB, "--yes"]).ended_with(0);
     write(&place, &endpoint, 4);

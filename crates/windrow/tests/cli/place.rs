@@ -177,6 +177,22 @@ impl Place {
         Background::of(self.command(arguments))
     }
 
+    /// Starts the command under another program, which gets it behind its own arguments.
+    pub fn start_in(&self, program: &str, before: &[&str], arguments: &[&str]) -> Background {
+        let inner = self.command(arguments);
+        let mut outer = Command::new(program);
+        outer.args(before).arg(inner.get_program()).args(inner.get_args());
+        outer.current_dir(&self.dir).stdin(Stdio::null()).env("TERM", "xterm").env("LANG", "C.UTF-8");
+        for (name, value) in inner.get_envs() {
+            match value {
+                Some(value) => outer.env(name, value),
+                None => outer.env_remove(name),
+            };
+        }
+        outer.env_remove("NO_COLOR").env_remove("LC_ALL");
+        Background::of(outer)
+    }
+
     /// Starts another program in the same directory.
     pub fn start_program(&self, mut program: Command) -> Background {
         program.current_dir(&self.dir).stdin(Stdio::null());

@@ -116,5 +116,5 @@ fn a_plain_grpc_client_can_use_health_trigger_and_fencing() {
     let server = Served::start(&place, &["--lease", "3s"]);
     submit_example(&server);
     let said = place.start_program(program(&place, CLIENT, &[&server.address])).finish().ended_with(0);
-    assert_eq!(said.stdout.trim(), "health trigger fence reuse policy refusals", "{}", said.stderr);
+    assert_eq!(said.stdout.trim(), "health trigger fence reuse policy refusals create_batch", "{}", said.stderr);
 }

@@ -50,7 +50,7 @@ fn a_rescore_keeps_the_previous_scores() {
     let place = finished(&endpoint);
     place.edit("job.yaml", "expect: \"answer {{ n }}\"", "expect: \"answer {{ n }}!\"");
     let said = place.windrow(&["run", "job.yaml", "--rescore", "--json"]).ended_with(0);
-    assert!(said.stderr.contains("the target is not called"), "{}", said.stderr);
+    assert!(said.stderr.contains("The target is not called"), "{}", said.stderr);
     let result = said.json();
     assert_eq!((&result["run"]["mode"], endpoint.calls()), (&"rescore".into(), 2 * ROWS));
     let found = columns(&result);

@@ -42,12 +42,34 @@ fn results_are_filtered_sorted_grouped_and_paged() {
     assert_eq!(rows_of(&results(&["--limit", "5", "--after", "10"])), [11, 12]);
     let groups = results(&["--group", "field.lang"])["groups"].clone();
     assert_eq!((&groups[0]["n"], groups.as_array().unwrap().len()), (&6.into(), 2));
+    let groups = results(&["--group", "field.n by 5"])["groups"].clone();
+    let counted: Vec<Value> =
+        groups.as_array().unwrap().iter().map(|group| json!([group["value"], group["n"]])).collect();
+    assert_eq!(counted, [json!(["0 to 5", 5]), json!(["5 to 10", 5]), json!(["10 to 15", 2])]);
+    let sorted = results(&["--sort", "score.exact,-field.lang,-row"]);
+    assert_eq!(rows_of(&sorted), [9, 5, 1, 12, 10, 8, 6, 4, 2, 11, 7, 3]);
     // Against itself nothing has changed.
     let same = results(&["--vs", "#1", "--where", "change.exact = same"]);
     assert_eq!((&same["total"], &same["metrics"][0]["paired"]["diff"]), (&12.into(), &json!(0.0)));
+    assert_eq!(same["metrics"][0]["paired"]["verdict"], "unchanged");
+    let delta = "delta.latency_ms = 0 and delta.tokens = 0 and delta.cost = 0 and delta.exact = 0";
+    let deltas = results(&["--vs", "#1", "--where", delta, "--sort", "-delta.tokens,row"]);
+    assert_eq!((rows_of(&deltas).len(), &deltas["rows"][0]["baseline"]["delta"]["tokens"]), (12, &json!(0.0)));
 
     let said = place.windrow(&["results", JOB, "--where", "outcome = fail", "--limit", "2"]).ended_with(0).stdout;
-    assert!(said.starts_with("3 of 12 rows match\n") && said.contains("more: --after 2"), "{said}");
+    assert!(said.starts_with("3 of 12 rows match\n3 fail · P50 ") && said.contains("more: --after 2"), "{said}");
+    assert!(said.contains("\nEVALUATOR  N  PASS  FAIL") && said.contains("  EXPECTED  "), "{said}");
+    let said = place.windrow(&["results", JOB, "--facets=outcome,row", "--limit", "0"]).ended_with(0).stdout;
+    for part in [
+        "\nOUTCOME  ROWS\n",
+        "\npass        9  ████████████████████████\n",
+        "\nfail        3  ████████\n",
+        "\n10.9 to 12     2  ",
+    ] {
+        assert!(said.contains(part), "no {part:?} in {said}");
+    }
+    let said = place.windrow(&["results", JOB, "--facets"]).ended_with(0).stdout;
+    assert!(said.contains("\nFIELD.LANG") && said.contains("\nVERDICT.EXACT"), "{said}");
     let csv = place.windrow(&["results", JOB, "--csv", "--columns", "row,expected,score.exact", "--limit", "2"]);
     assert_eq!(csv.ended_with(0).stdout, "row,expected,score.exact\n1,'=wrong,0.0\n2,answer 1,1.0\n");
 }

@@ -191,4 +191,15 @@ fn what_failed_for_a_passing_reason_is_retried_after_the_end_of_the_run() {
     let id = items["items"][0]["id"].as_str().unwrap();
     let item = server.get(&format!("/api/v1/items/{id}")).with_status(200).json();
     assert_eq!(item["next_retry_at"], run()["next_retry_at"]);
+    // In lists too, and in the words of the task API (T2).
+    let listed = server.get("/api/v1/jobs").with_status(200).json()["jobs"][0].clone();
+    assert_eq!((&listed["name"], &listed["latest_run"]["next_retry_at"]), (&"waiting".into(), &run()["next_retry_at"]));
+    let task = server.get("/api/eval-tasks/waiting").with_status(200).json();
+    assert_eq!((&task["status"], &task["next_retry_at"]), (&"retrying".into(), &run()["next_retry_at"]), "{task}");
+    let found = server.get("/api/eval-tasks?status=retrying").with_status(200).json();
+    assert_eq!(found["tasks"][0]["name"], "waiting", "{found}");
+    let list = place.windrow_at(&server, &["jobs", "list"]).ended_with(0).stdout;
+    assert!(list.lines().any(|line| line.starts_with("waiting") && line.contains("retrying")), "{list}");
+    let why = place.windrow_at(&server, &["jobs", "why", "waiting"]).ended_with(0).stdout;
+    assert!(why.contains("retr"), "{why}");
 }

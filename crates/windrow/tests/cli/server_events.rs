@@ -27,6 +27,39 @@ fn a_stream_reports_a_run_from_start_to_end() {
     assert_eq!(archived, 30);
 }
 
+/// E11, E28: rows that are pushed come back with their output and reasons, and are shown like all others.
+#[test]
+fn pushed_results_have_output_and_reasons_everywhere() {
+    let endpoint = Endpoint::open();
+    let place = Place::empty();
+    let server = Served::start(&place, &[]);
+    let file = place.served_job("open", &endpoint, 1, 1).replace("answer {{ n }}", "answer 7");
+    server.post_json("/api/v1/jobs", &serde_json::json!({ "file": file, "mode": "online" })).with_status(201);
+    let lines = "{\"n\": 7}\n{\"n\": 8}\n";
+    server.ask("POST", "/api/v1/jobs/open/items", &["Content-Type: application/x-ndjson"], lines).with_status(202);
+    server.post("/api/v1/jobs/open/drain").with_status(200);
+    let events = server.events("/api/v1/jobs/open/events?after=0", &[]).until_run_is("completed");
+    let mut pushed: Vec<(String, String)> = Vec::new();
+    for item in events.iter().filter_map(|(_, event)| event["body"]["items"].as_array()).flatten() {
+        let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+        pushed.push((text(&item["output"]), text(&item["scores"][0]["reason"])));
+    }
+    pushed.sort();
+    assert_eq!((pushed.len(), pushed[0].0.as_str(), pushed[1].0.as_str()), (2, "answer 7", "answer 8"));
+    let reason = pushed[1].1.as_str();
+    assert!(reason.contains("answer 7"), "{pushed:?}");
+
+    let list = server.get("/api/v1/jobs/open/items?filter=row%20%3D%202").with_status(200).json();
+    let item = server.get(&format!("/api/v1/items/{}", list["items"][0]["id"].as_str().unwrap())).json();
+    assert_eq!(item["scores"][0]["reason"], reason, "{item}");
+    assert!(item["steps"].to_string().contains("answer 8"), "{item}");
+    let table = place.windrow_at(&server, &["results", "open", "--where", "row = 2", "--json"]).ended_with(0).stdout;
+    let export = server.get("/api/v1/jobs/open/export?format=jsonl").with_status(200).body;
+    for shown in [table, export] {
+        assert!(shown.contains("answer 8") && shown.contains(&serde_json::json!(reason).to_string()), "{shown}");
+    }
+}
+
 #[test]
 fn a_stream_resumes_after_the_last_event_even_after_a_restart() {
     let endpoint = Endpoint::open();

@@ -5,6 +5,8 @@ use std::path::Path;
 use std::process::Command;
 
 const FAULTS: [&str; 4] = ["--items", "1200", "--faults", "10"];
+/// The limit is generous, because other tests run at the same time. `make torture` allows 3 s.
+const FREEZES: [&str; 8] = ["--items", "1500", "--faults", "3", "--only", "freeze", "--silent", "10"];
 const CANCELS: [&str; 6] = ["--items", "600", "--faults", "5", "--only", "cancel_query"];
 
 fn torture(store: &str, dose: &[&str]) {
@@ -27,6 +29,17 @@ fn torture_of_nodes_on_postgres_loses_nothing_and_does_nothing_twice() {
 #[test]
 fn torture_of_nodes_on_mariadb_loses_nothing_and_does_nothing_twice() {
     torture("mariadb", &FAULTS);
+}
+
+/// A node that stops inside a transaction holds rows that the others need.
+#[test]
+fn nodes_that_freeze_inside_transactions_do_not_silence_the_others_on_postgres() {
+    torture("postgres", &FREEZES);
+}
+
+#[test]
+fn nodes_that_freeze_inside_transactions_do_not_silence_the_others_on_mariadb() {
+    torture("mariadb", &FREEZES);
 }
 
 /// An error of the database is no damage: no node exits.

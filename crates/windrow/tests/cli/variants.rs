@@ -42,6 +42,11 @@ fn two_prompts_and_two_models_are_one_job_and_a_third_model_runs_alone() {
     assert_eq!(first["evaluators"]["exact"]["rows"], 60, "variants of a row are one row");
     assert!(first["evaluators"]["exact"]["trials"].is_null(), "variants are not trials");
 
+    let page = place.windrow(&["report", "matrix"]).ended_with(0).stdout;
+    assert!(page.contains("| row 1 a.kind | exact | 0.000 |"), "{page}");
+    let text = place.windrow(&["compare", "matrix@a.plain", "matrix@a.kind"]).ended_with(0).stdout;
+    assert!(text.contains("\n  row 1 a.kind  1.000 → 0.000  ") && text.contains("  regressed"), "{text}");
+
     matrix(&place, &endpoint, 60, &["a", "b", "c"], gates);
     place.windrow(&["run", "job.yaml"]).ended_with(0);
     assert_eq!(endpoint.calls(), 240 + 120, "only the third model is called");

@@ -64,12 +64,12 @@ fn health_reports_stalled_runs_and_remedies() {
     });
     assert_eq!(health["status"], "attention");
     let run = &health["checks"][2];
-    assert_eq!((&run["name"], &run["status"], &run["count"]), (&"run.stall".into(), &"attention".into(), &1.into()));
+    assert_eq!((&run["name"], &run["status"], &run["count"]), (&"run.stall".into(), &"attention".into(), &2.into()));
     assert_eq!((&run["threshold_ms"], &run["examples"][0]["job"]), (&1.into(), &"stuck".into()));
     assert!(run["remedy"].as_str().unwrap().contains("windrow jobs why"), "{run}");
     assert_eq!(server.get("/readyz").with_status(200).body, "ok", "it can work all the same");
     let metrics = server.get("/metrics").body;
-    assert!(metrics.contains("windrow_health_findings{check=\"run.stall\"} 1\n"), "{metrics}");
+    assert!(metrics.contains("windrow_health_findings{check=\"run.stall\"} 2\n"), "{metrics}");
 }
 
 #[test]

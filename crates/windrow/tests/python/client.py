@@ -31,6 +31,40 @@ def trigger():
     refused(grpc.StatusCode.NOT_FOUND, scheduler.TriggerEvent, scheduler_pb2.TriggerEventRequest(job="nobody"))
 
 
+def create_batch():
+    """B14: the event brings its batch, as the request or as the job file, or names one."""
+    request, created = scheduler_pb2.TriggerEventRequest, scheduler_pb2.EVENT_TYPE_CREATE_BATCH
+    trigger = scheduler.TriggerEvent
+    batch = {
+        "batch_name": "stop-two", "batch_type": "cdc_job_stop", "targets": ["a", {"target_name": "b", "target_id": "7"}],
+        "params": {"url": "http://127.0.0.1:9"}, "cmdb_service": "cdc", "env": "live", "region": "eu", "az": "az1",
+        "extra_info": {"ticket": "OPS-7"},
+    }
+    event = request(event_type=created, req_data=json.dumps(batch).encode())
+    once = (("idempotency-key", "one"),)
+    [run] = trigger(event, metadata=once, timeout=10).runs
+    assert (run.job, run.queued + run.running + run.settled) in [("stop-two", 0), ("stop-two", 2)] and run.batch_id, run
+    [again] = trigger(event, metadata=once, timeout=10).runs
+    assert again.run == run.run, "a repeated event creates nothing"
+    [named] = trigger(request(event_type=created, batch_id=run.batch_id), timeout=10).runs
+    assert (named.run, named.batch_id) == (run.run, run.batch_id)
+    file = "{kind: operation, name: file, targets: [a], action: {command: {apply: {run: ['true']}}}}"
+    [other] = trigger(request(event_type=created, job_data=file.encode()), timeout=10).runs
+    assert other.job == "file" and other.batch_id != run.batch_id
+    invalid = [
+        request(event_type=created),
+        request(event_type=9),
+        request(req_data=b"{}"),
+        request(event_type=created, req_data=b"{}"),
+        request(event_type=created, req_data=b"{}", job_data=b"a"),
+        request(event_type=created, job_data=file.encode(), batch_id=1),
+        request(job="a", run="b"),
+    ]
+    for event in invalid:
+        refused(grpc.StatusCode.INVALID_ARGUMENT, trigger, event)
+    refused(grpc.StatusCode.NOT_FOUND, trigger, request(event_type=created, batch_id=1))
+
+
 def registered():
     request = pb.RegisterRequest(name="plain", host="here", pid=1, version="1", capabilities=["python-example"], places=9)
     return worker.Register(request, timeout=10).session
@@ -132,4 +166,5 @@ session, item = fence()
 reuse(session, item)
 policy(session)
 refusals(session)
-print("health trigger fence reuse policy refusals")
+create_batch()
+print("health trigger fence reuse policy refusals create_batch")

@@ -1,5 +1,5 @@
-//! Asks a model for a ruling: held to a schema where the endpoint can do that, and asked once more,
-//! with what was wrong, where its reply cannot be read. Each call is a step of its own.
+//! Asks a model for a ruling: held to a schema where the endpoint can do that, and asked again,
+//! with what was wrong, where its reply cannot be read. Each call is a separate step.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -71,8 +71,8 @@ impl Asking {
         Ok(Self { plain: build(model)?, structured, refused: AtomicBool::new(false), form })
     }
 
-    /// The ruling on a prompt, or the finding that there is none. Where the replies on record are of no
-    /// use, a retry asks anew.
+    /// The ruling on a prompt, or the finding that there is none. Where the recorded replies cannot
+    /// be used, a retry asks again.
     pub async fn ruling(&self, prompt: String, calls: &Calls<'_>) -> Result<Result<Ruling, Evaluation>, Halt> {
         let messages = [Message { role: Role::User, content: prompt }];
         let mut round = 0;
@@ -94,7 +94,7 @@ impl Asking {
         models.into_iter().flatten().any(|model| calls.remembers(model, messages))
     }
 
-    /// Asks, and once more with what was wrong.
+    /// Asks, and asks again with what was wrong.
     async fn ruling_in(&self, messages: &[Message], calls: &Calls<'_>) -> Result<Result<Ruling, Evaluation>, Halt> {
         let mut messages = messages.to_vec();
         let reply = self.ask(&messages, calls).await?.content;

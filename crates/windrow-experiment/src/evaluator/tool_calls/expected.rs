@@ -88,7 +88,7 @@ fn render(value: &mut Value, variables: &minijinja::Value) -> Result<(), String>
 impl Wanted {
     pub fn all(list: &str) -> Result<Vec<Self>, String> {
         let list: Vec<Self> =
-            serde_json::from_str(list).map_err(|error| format!("this is no list of calls: {error}"))?;
+            serde_json::from_str(list).map_err(|error| format!("must be a list of calls: {error}"))?;
         for wanted in &list {
             wanted.validator()?;
         }

@@ -1,5 +1,5 @@
 //! Providers of models: where each one is, which dialect it speaks, and where its key is kept.
-//! Whoever speaks a dialect that is here is one line more.
+//! A provider that uses a known dialect is one more line.
 
 use super::dialect::{ANTHROPIC, Dialect, GEMINI, OLLAMA, OPENAI};
 

@@ -16,7 +16,7 @@ impl Settings {
         self.base_url.clone().unwrap_or_else(|| provider.base_url.to_owned())
     }
 
-    /// Somebody else's endpoint is never sent the provider's key unasked.
+    /// Another endpoint is never sent the provider's key unasked.
     fn api_key(&self, provider: &Provider) -> Option<String> {
         match (&self.api_key, &self.base_url) {
             (None, None) if !provider.key_variable.is_empty() => Some(format!("${{env:{}}}", provider.key_variable)),

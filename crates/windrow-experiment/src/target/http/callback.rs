@@ -28,7 +28,7 @@ pub struct Callback {
     url: Template,
     failed: Option<Condition>,
     patience: Duration,
-    /// Opened with the first call, not while a job file is only looked at.
+    /// Opened with the first call, not while a job file is only checked.
     listener: OnceLock<Arc<Listener>>,
 }
 
@@ -79,7 +79,7 @@ impl Callback {
         {
             return Ok(Collected::Lost(rejected(&reply.body)));
         }
-        // What was called back is all there will be: if it is no answer, the work is done anew.
+        // What was called back is all there will be: if it is not an answer, the work is done again.
         Ok(match reading.answer(&reply) {
             Ok(answer) => Collected::Answer(answer),
             Err(failure) => Collected::Lost(failure),

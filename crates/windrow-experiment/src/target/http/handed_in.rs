@@ -17,7 +17,7 @@ const KEPT_HEADERS: &[&str] = &["location", "operation-location", "content-locat
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct HandedIn {
-    /// Milliseconds since 1970, so that a restart does not begin to wait anew.
+    /// Milliseconds since 1970, so that a restart does not restart the wait.
     pub at_ms: i64,
     pub status: u16,
     #[serde(default)]

@@ -56,6 +56,6 @@ async fn called(State(slots): State<Arc<Slots>>, uri: Uri, body: String) -> (Sta
     let token = uri.path().trim_end_matches('/').rsplit('/').next().unwrap_or_default();
     match slots.deliver(token, body) {
         true => (StatusCode::OK, "thank you\n"),
-        false => (StatusCode::NOT_FOUND, "nobody waits for this token now; try again later\n"),
+        false => (StatusCode::NOT_FOUND, "no call waits for this token now; retry later\n"),
     }
 }

@@ -84,7 +84,7 @@ impl Http {
     }
 }
 
-/// Whoever sends the same secret headers to the same host shares its limits.
+/// Targets that send the same secret headers to the same host share its limits.
 fn account(config: &HttpConfig, environment: &Environment) -> Result<Option<Account>, Failure> {
     let resolve = |text: &str| environment.resolve(text).map_err(|error| wrong(error.to_string()));
     let (prefix, rest) = config.split_url();

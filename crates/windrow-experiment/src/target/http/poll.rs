@@ -52,7 +52,7 @@ impl Poll {
         let place = self.url.render(&seen).map_err(untemplated)?;
         let url = exchange.url(&request.url)?.join(&place).map_err(|error| wrong(format!("{place:?}: {error}")))?;
         loop {
-            // Asked at least once: the result may have come while nobody was here.
+            // Asked at least once: the result may have come while no process was running.
             let left = handed_in.time_left(self.patience);
             let wait = match exchange.look(request, url.clone()).await.and_then(Reply::good) {
                 Ok(reply) => match self.judge(&reply, handed_in, reading)? {

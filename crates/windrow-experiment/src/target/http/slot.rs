@@ -43,13 +43,13 @@ impl Slots {
         let mut slots = self.lock();
         let slot = slots.entry(token.to_owned()).or_insert_with(|| Slot::new(patience));
         slot.waiting += 1;
-        // After a restart nobody here has expected it yet.
+        // After a restart no call here has expected it yet.
         slot.expected = slot.expected.max(slot.waiting);
         let bell = slot.bell.clone();
         Waiting { slots: self.clone(), token: token.to_owned(), bell }
     }
 
-    /// False if nobody expects it.
+    /// False if no call expects it.
     pub fn deliver(&self, token: &str, body: String) -> bool {
         let mut slots = self.lock();
         let Some(slot) = slots.get_mut(token) else { return false };
@@ -69,7 +69,7 @@ impl Slot {
     }
 }
 
-/// Given up when it is dropped, unless it is kept for whoever collects.
+/// Given up when it is dropped, unless it is kept for the collecting step.
 #[must_use]
 pub struct Expected {
     slots: Arc<Slots>,
@@ -148,7 +148,7 @@ mod tests {
     #[tokio::test]
     async fn each_call_serves_one_that_waits() {
         let slots = Arc::new(Slots::default());
-        assert!(!slots.deliver("a", "nobody".to_owned()));
+        assert!(!slots.deliver("a", "late".to_owned()));
         let (one, two) = (slots.expect("a", LONG), slots.expect("a", LONG));
         one.keep();
         two.keep();

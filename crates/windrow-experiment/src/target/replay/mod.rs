@@ -68,7 +68,7 @@ pub fn read(section: &Section, also: &[&str], context: LoadContext<'_>, problems
     let file = context.folder.join(file);
     if mode == Mode::Replay && !file.exists() {
         let help = "record the calls first: run it once with mode: auto";
-        problems.add(section.span_of("file"), format!("there is no {}", file.display()), help);
+        problems.add(section.span_of("file"), format!("file {} not found", file.display()), help);
     }
     let target = Component { kind: kind.name.to_owned(), config: checked.config };
     let frozen = Frozen { mode, file: absolute(&file), target };

@@ -108,7 +108,7 @@ impl State {
             state.end += read as u64;
         }
         if state.places.is_empty() && state.end > 0 {
-            return Err(io::Error::other("there is no recorded call in it; is it the right file?"));
+            return Err(io::Error::other("the file has no recorded call; is it the right file?"));
         }
         if state.end > 0 && !line_ends(&file, state.end)? {
             (&file).write_all(b"\n")?;

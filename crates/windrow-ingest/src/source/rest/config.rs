@@ -163,7 +163,7 @@ impl RestConfig {
             wrong("auth", "`auth` names more than one way".to_owned(), "keep one of bearer, basic, api_key, oauth2");
         }
         if auth.api_key.as_ref().is_some_and(|key| key.header.is_some() == key.param.is_some()) {
-            let message = "`auth.api_key` stands in a header or in a parameter".to_owned();
+            let message = "`auth.api_key` is sent in a header or in a parameter".to_owned();
             wrong("auth", message, "name one of `header` and `param`");
         }
         let paging = &self.pagination;
@@ -173,7 +173,7 @@ impl RestConfig {
             wrong("pagination", message, "keep one of token, link, keyset, page");
         }
         if paging.token.as_ref().is_some_and(|token| token.next.is_some() == token.header.is_some()) {
-            let message = "the next token stands in the answer's body or in a header".to_owned();
+            let message = "the next token is read from the body or from a header of the response".to_owned();
             wrong("pagination", message, "name one of `next` (a JSONPath) and `header`");
         }
         let next = paging.token.as_ref().and_then(|token| token.next.as_ref());

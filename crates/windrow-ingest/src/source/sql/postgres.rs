@@ -30,7 +30,7 @@ impl Postgres {
             found.columns().iter().map(|column| (column.name().to_owned(), column.type_().clone())).collect();
         let asked = question.order.iter().chain(question.bounds.iter().map(|bound| &bound.column));
         if let Some(missing) = asked.into_iter().find(|name| !columns.iter().any(|(known, _)| known == *name)) {
-            return Err(invalid_request(format!("there is no column {missing:?}")));
+            return Err(invalid_request(format!("column {missing:?} not found")));
         }
         Ok(Self { client, question, columns })
     }

@@ -70,7 +70,7 @@ fn judged(asked: &Asked, graded: &str, reference: Option<String>, seed: u64) -> 
     }
     let Some(reference) = reference.filter(|reference| !reference.is_empty()) else {
         let share = 0.6 + 0.4 * words::chance(seed, "grade", &asked.fingerprint());
-        return (share, "There is no reference; the answer reads well.".to_owned());
+        return (share, "No reference was given; the answer reads well.".to_owned());
     };
     let overlap = words::overlap(graded, &reference);
     if errs(asked, seed) {

@@ -43,13 +43,21 @@ pub struct Aggregates {
 impl Aggregates {
     /// Of an evaluator, or `VARIANT.EVALUATOR`.
     pub fn summary(&self, name: &str) -> Option<&ScoreSummary> {
-        let of_variant = |(variant, numbers): (&String, &'_ Aggregates)| {
+        let (variant, evaluator) = self.named(name)?;
+        match variant {
+            Some(variant) => self.variants.get(variant)?.evaluators.get(evaluator),
+            None => self.evaluators.get(evaluator),
+        }
+    }
+
+    /// The variant and the evaluator that a dotted name means; both may have dots themselves.
+    pub fn named<'a>(&self, name: &'a str) -> Option<(Option<&'a str>, &'a str)> {
+        if self.evaluators.contains_key(name) {
+            return Some((None, name));
+        }
+        self.variants.iter().find_map(|(variant, numbers)| {
             let evaluator = name.strip_prefix(variant.as_str())?.strip_prefix('.')?;
-            numbers.evaluators.contains_key(evaluator).then(|| (variant.clone(), evaluator.to_owned()))
-        };
-        self.evaluators.get(name).or_else(|| {
-            let (variant, evaluator) = self.variants.iter().find_map(of_variant)?;
-            self.variants[&variant].evaluators.get(&evaluator)
+            numbers.evaluators.contains_key(evaluator).then_some((Some(&name[..variant.len()]), evaluator))
         })
     }
 }

@@ -1,12 +1,14 @@
 //! Whether a gate holds. With a level it passes only if the whole interval clears the bound, fails
 //! if none of it does, and is undecided in between: the evidence is too weak.
 
+use std::collections::BTreeMap;
+
 use crate::counters::Counters;
 use crate::number::aggregate::{Aggregates, Interval, LEVEL, PassAt, ScoreSummary, share_interval, student, wilson};
 use crate::number::compare;
 use crate::number::gate::measure::{Measure, Metric, RunMeasure};
 use crate::number::gate::quantity::{Dimension, Unit};
-use crate::number::gate::{Bound, Comparison, Gate, Quality};
+use crate::number::gate::{Bound, Comparison, Gate, Pair, Quality};
 
 crate::vocabulary! {
     /// The result of a gate.
@@ -34,6 +36,17 @@ pub struct Evidence<'a> {
     pub baseline: Option<Numbers<'a>>,
     /// From the baseline to the run, where a gate asks for it.
     pub comparison: Option<&'a compare::Comparison>,
+    /// Of [`Quality::pairs`].
+    pub pairs: &'a BTreeMap<Pair, compare::Comparison>,
+}
+
+impl<'a> Evidence<'a> {
+    /// What a gate compares row by row.
+    fn difference(&self, gate: &Gate) -> Option<&'a compare::Difference> {
+        let (pair, evaluator) = gate.pair(self.run.aggregates)?;
+        let comparison = if pair == Pair::BASELINE { self.comparison } else { self.pairs.get(&pair) };
+        comparison?.evaluators.get(&evaluator).filter(|difference| difference.rows > 0)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
@@ -46,7 +59,7 @@ pub struct Judged {
     /// Scored results or items that `actual` is computed from; rows of both runs where `of_difference`.
     #[serde(default)]
     pub n: Option<i64>,
-    /// The interval is that of the difference to the baseline.
+    /// The interval is that of the difference to the baseline, or to another variant.
     pub of_difference: bool,
     pub bound: Option<f64>,
     /// Of `actual` and `bound`.
@@ -83,8 +96,8 @@ impl Quality {
     pub fn too_many_errors(&self, counters: &Counters) -> bool {
         let limit = self.max_errors.as_ref().and_then(|limit| Gate::parse(&format!("errors <= {limit}")).ok());
         let aggregates = Aggregates::default();
-        let evidence =
-            Evidence { run: Numbers { counters, aggregates: &aggregates }, baseline: None, comparison: None };
+        let run = Numbers { counters, aggregates: &aggregates };
+        let evidence = Evidence { run, baseline: None, comparison: None, pairs: &BTreeMap::new() };
         match limit {
             Some(gate) => gate.judge(&evidence).verdict == GateVerdict::Failed,
             None => counters.failed > 0 && counters.failed == counters.total,
@@ -152,6 +165,7 @@ impl Gate {
             }
         };
         judged.bound = Some(bound);
+        let (actual, bound) = self.over_rows_of_both(evidence, &mut judged).unwrap_or((actual, bound));
         match self.level {
             None => judged.verdict = passed_or_failed(self.comparison.holds(actual, bound)),
             Some(level) => self.decide(level, bound, evidence, &mut judged),
@@ -159,10 +173,29 @@ impl Gate {
         judged
     }
 
+    /// Two variants are compared over the rows that both have a value for: actual and bound.
+    fn over_rows_of_both(&self, evidence: &Evidence<'_>, judged: &mut Judged) -> Option<(f64, f64)> {
+        let (Some(_), Bound::Baseline { factor, shift }) = (&self.against, self.bound) else { return None };
+        let difference = evidence.difference(self)?;
+        let change = self.metric.change(difference)?;
+        let (actual, bound) = (change.after, change.before * factor + shift);
+        (judged.actual, judged.bound, judged.n) = (Some(actual), Some(bound), Some(difference.rows));
+        let interval = self.metric.difference(difference, self.level.unwrap_or(LEVEL)).filter(|_| factor == 1.0);
+        (judged.interval, judged.of_difference) = (interval, interval.is_some());
+        let alone = difference.only_before + difference.only_after;
+        if alone > 0 {
+            judged.note = Some(format!("over {} rows that both have; {alone} take no part", difference.rows));
+        }
+        Some((actual, bound))
+    }
+
     fn decide(&self, level: f64, bound: f64, evidence: &Evidence<'_>, judged: &mut Judged) {
         let (interval, bound) = match self.bound {
             Bound::Fixed(_) => (judged.interval, bound),
-            Bound::Baseline { shift, .. } => (self.metric.difference(evidence.comparison, level), shift),
+            Bound::Baseline { shift, .. } => {
+                let difference = evidence.difference(self);
+                (difference.and_then(|difference| self.metric.difference(difference, level)), shift)
+            }
         };
         let Some(interval) = interval else {
             judged.interval = None;
@@ -171,9 +204,9 @@ impl Gate {
             return;
         };
         judged.interval = Some(interval);
-        judged.of_difference = self.uses_baseline();
+        judged.of_difference = matches!(self.bound, Bound::Baseline { .. });
         if judged.of_difference {
-            judged.n = self.metric.paired(evidence.comparison).map(|difference| difference.rows);
+            judged.n = evidence.difference(self).map(|difference| difference.rows);
         }
         let (worst, best) = match self.comparison {
             Comparison::More | Comparison::AtLeast => (interval.low, interval.high),
@@ -235,26 +268,24 @@ impl Metric {
         }
     }
 
-    /// Of the change from the baseline, paired by row.
-    fn difference(&self, comparison: Option<&compare::Comparison>, level: f64) -> Option<Interval> {
-        let difference = self.paired(comparison)?;
-        let change = match self {
-            Metric::Evaluator { measure: Measure::PassRate, .. } => difference.pass_rate?,
-            _ => difference.mean?,
-        };
+    /// Of the change, paired by row.
+    fn difference(&self, difference: &compare::Difference, level: f64) -> Option<Interval> {
+        let change = self.change(difference)?;
         student(change.difference, change.std_error?, difference.rows - 1, level)
     }
 
-    fn paired<'a>(&self, comparison: Option<&'a compare::Comparison>) -> Option<&'a compare::Difference> {
-        let Metric::Evaluator { name, .. } = self else { return None };
-        comparison?.evaluators.get(name)
+    fn change(&self, difference: &compare::Difference) -> Option<compare::Change> {
+        match self {
+            Metric::Evaluator { measure: Measure::PassRate, .. } => difference.pass_rate,
+            _ => difference.mean,
+        }
     }
 
     /// `None` for latency: items without one are not counted apart.
     fn n(&self, numbers: &Numbers<'_>) -> Option<i64> {
         match self {
             Metric::Evaluator { name, measure } => {
-                let summary = numbers.aggregates.evaluators.get(name)?;
+                let summary = numbers.aggregates.summary(name)?;
                 match measure.dimension() {
                     Dimension::Score => Some(summary.pass + summary.fail),
                     _ => Some(summary.n),
@@ -355,7 +386,7 @@ mod tests {
 
     fn judge(gate: &str, aggregates: &Aggregates, counters: &Counters) -> Judged {
         let run = Numbers { counters, aggregates };
-        Gate::parse(gate).unwrap().judge(&Evidence { run, baseline: None, comparison: None })
+        Gate::parse(gate).unwrap().judge(&Evidence { run, baseline: None, comparison: None, pairs: &BTreeMap::new() })
     }
 
     #[test]
@@ -420,6 +451,66 @@ mod tests {
         assert!(Gate::parse("exact.mean > exact.n").is_err() && Gate::parse("a.mean > b.mean at 95%").is_err());
     }
 
+    /// 60 rows: b fails three that a passes, and a has ten rows of its own, all failed.
+    #[test]
+    fn variants_are_compared_over_the_rows_of_both() {
+        use GateVerdict::*;
+        let mut pairing = Pairing::new(0);
+        for no in 0..70u8 {
+            for (side, right) in [(Side::Before, no < 60), (Side::After, (3..60).contains(&no))] {
+                if side == Side::After && no >= 60 {
+                    continue;
+                }
+                let (row, item) = (ContentKey([no; 16]), ItemId(no.into()));
+                let verdict = if right { Verdict::Pass } else { Verdict::Fail };
+                let value = Some(f64::from(u8::from(right)));
+                pairing.add(Finding {
+                    evaluator: "my.exact",
+                    row,
+                    side,
+                    item,
+                    variant: None,
+                    ordinal: 0,
+                    verdict,
+                    value,
+                });
+            }
+        }
+        let named = |mut of: Aggregates| {
+            let exact = of.evaluators.remove("exact").unwrap();
+            Aggregates { evaluators: [("my.exact".to_owned(), exact)].into(), ..of }
+        };
+        let variants = [("gpt.a", named(aggregates(60, 10))), ("gpt.b", named(aggregates(57, 3)))];
+        let all = Aggregates {
+            variants: variants.into_iter().map(|(name, of)| (name.to_owned(), of)).collect(),
+            ..named(aggregates(117, 13))
+        };
+        let counters = counters(130, 0);
+        let quality = |gate: &str| Quality { gates: vec![gate.to_owned()], ..Quality::default() };
+        let asked = quality("gpt.b.my.exact.mean >= gpt.a.my.exact.mean - 0.06").pairs(&all);
+        let pair = Pair { of_baseline: false, before: Some("gpt.a".into()), after: Some("gpt.b".into()) };
+        assert_eq!(asked.into_iter().collect::<Vec<_>>(), [pair.clone()]);
+        let pairs = BTreeMap::from([(pair, pairing.finish())]);
+        let run = Numbers { counters: &counters, aggregates: &all };
+        let evidence = Evidence { run, baseline: None, comparison: None, pairs: &pairs };
+        let judge = |gate: &str| Gate::parse(gate).unwrap().judge(&evidence);
+        // Unpaired, b would look better: 0.95 against 0.857.
+        let judged = judge("gpt.b.my.exact.mean >= gpt.a.my.exact.mean - 0.01");
+        assert_eq!((judged.verdict, judged.n, judged.of_difference), (Failed, Some(60), true), "{judged:?}");
+        assert_eq!((judged.actual, judged.bound), (Some(0.95), Some(0.99)));
+        assert!(judged.note.unwrap().contains("10 take no part"));
+        for (gate, verdict) in [
+            ("gpt.b.my.exact.mean >= gpt.a.my.exact.mean - 0.06", Passed),
+            ("gpt.b.my.exact.mean >= gpt.a.my.exact.mean - 0.2 at 95%", Passed),
+            ("gpt.b.my.exact.mean >= gpt.a.my.exact.mean - 0.06 at 95%", Undecided),
+            ("gpt.b.my.exact.pass_rate >= gpt.a.my.exact.pass_rate + 0.1 at 95%", Failed),
+            ("gpt.b.my.exact.mean >= gpt.a.my.exact.mean * 0.9", Passed),
+        ] {
+            assert_eq!(judge(gate).verdict, verdict, "{gate}: {:?}", judge(gate));
+        }
+        assert!(Gate::parse("gpt.b.exact.mean >= gpt.a.exact.mean * 0.9 at 95%").is_err());
+    }
+
     #[test]
     fn a_confident_gate_needs_the_whole_interval() {
         use GateVerdict::*;
@@ -440,8 +531,9 @@ mod tests {
         let (before, after, counters) = (aggregates(95, 5), aggregates(92, 8), counters(100, 0));
         let run = Numbers { counters: &counters, aggregates: &after };
         let baseline = Some(Numbers { counters: &counters, aggregates: &before });
-        let with =
-            |gate: &str, baseline| Gate::parse(gate).unwrap().judge(&Evidence { run, baseline, comparison: None });
+        let with = |gate: &str, baseline| {
+            Gate::parse(gate).unwrap().judge(&Evidence { run, baseline, comparison: None, pairs: &BTreeMap::new() })
+        };
         assert_eq!(with("exact.mean >= baseline - 0.02", baseline).verdict, GateVerdict::Failed);
         assert_eq!(with("exact.mean >= baseline - 5%", baseline).verdict, GateVerdict::Passed);
         assert_eq!(with("cost <= baseline * 1.1", baseline).verdict, GateVerdict::Passed);
@@ -459,7 +551,8 @@ mod tests {
                 let (row, item) = (ContentKey([no; 16]), ItemId(no.into()));
                 let verdict = if pass { Verdict::Pass } else { Verdict::Fail };
                 let value = Some(f64::from(u8::from(pass)));
-                pairing.add(Finding { evaluator: "exact", row, side, item, ordinal: 0, verdict, value });
+                let (variant, ordinal) = (None, 0);
+                pairing.add(Finding { evaluator: "exact", row, side, item, variant, ordinal, verdict, value });
             }
         }
         let (comparison, counters) = (pairing.finish(), counters(100, 0));
@@ -468,6 +561,7 @@ mod tests {
             run: Numbers { counters: &counters, aggregates: &after },
             baseline: Some(Numbers { counters: &counters, aggregates: &before }),
             comparison: Some(&comparison),
+            pairs: &BTreeMap::new(),
         };
         let judge = |gate: &str| Gate::parse(gate).unwrap().judge(&evidence).verdict;
         assert_eq!(judge("exact.mean >= baseline - 10% at 95%"), GateVerdict::Passed);
@@ -480,7 +574,7 @@ mod tests {
         let quality = Quality { min_items: Some(50), max_errors: Some("10%".into()), ..Default::default() };
         let (aggregates, few) = (aggregates(1, 0), counters(20, 0));
         let run = Numbers { counters: &few, aggregates: &aggregates };
-        let judged = quality.judge(&Evidence { run, baseline: None, comparison: None });
+        let judged = quality.judge(&Evidence { run, baseline: None, comparison: None, pairs: &BTreeMap::new() });
         assert_eq!(overall(&judged), GateVerdict::Undecided);
         assert!(!quality.too_many_errors(&counters(90, 10)) && quality.too_many_errors(&counters(89, 11)));
         let none = Quality::default();

@@ -143,6 +143,17 @@ impl Metric {
         }
     }
 
+    /// Whether it may be the same number of another variant: the last parts of their names are equal.
+    pub fn is_paired_with(&self, other: &Metric) -> bool {
+        match (self, other) {
+            (Metric::Evaluator { name, measure }, Metric::Evaluator { name: of_other, measure: as_other }) => {
+                let last = |name: &str| name.rsplit('.').next().map(str::to_owned);
+                self.pairs_rows() && measure == as_other && last(name) == last(of_other)
+            }
+            _ => false,
+        }
+    }
+
     /// Whether its difference between two runs can be paired row by row.
     pub fn pairs_rows(&self) -> bool {
         matches!(self, Metric::Evaluator { measure: Measure::Mean | Measure::PassRate, .. })

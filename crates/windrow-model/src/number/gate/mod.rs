@@ -10,6 +10,9 @@ pub use judge::{Evidence, GateVerdict, Judged, Numbers, overall};
 pub use measure::{Measure, Metric, RunMeasure};
 pub use quantity::{Dimension, Quantity, Unit};
 
+use std::collections::BTreeSet;
+
+use crate::number::aggregate::Aggregates;
 use crate::syntax_error::SyntaxError;
 
 /// What the job file asks of a run. Gates are kept as they were written.
@@ -43,10 +46,32 @@ impl Quality {
         self.gates.iter().cloned().chain(limit).try_for_each(|text| Gate::parse(&text).map(|_| ()))
     }
 
+    /// The parts of runs that gates compare row by row, apart from the run and its baseline as a whole.
+    pub fn pairs(&self, aggregates: &Aggregates) -> BTreeSet<Pair> {
+        let pair = |text: &String| Some(Gate::parse(text).ok()?.pair(aggregates)?.0);
+        self.gates.iter().filter_map(pair).filter(|pair| *pair != Pair::BASELINE).collect()
+    }
+
     /// Whether a gate needs the two runs compared row by row.
     pub fn compares_rows(&self) -> bool {
         self.gates.iter().any(|text| Gate::parse(text).is_ok_and(|gate| gate.compares_rows()))
     }
+}
+
+/// Two parts of runs that a gate compares row by row.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Pair {
+    /// Whether the first part is of the baseline; otherwise it is of the run itself.
+    pub of_baseline: bool,
+    /// The variant of the first part; `None`: all of it.
+    pub before: Option<String>,
+    /// The variant of the run.
+    pub after: Option<String>,
+}
+
+impl Pair {
+    /// The run and its baseline as a whole.
+    pub const BASELINE: Pair = Pair { of_baseline: true, before: None, after: None };
 }
 
 /// The run that `baseline` in a gate means.
@@ -117,6 +142,24 @@ impl Comparison {
 impl Gate {
     pub fn uses_baseline(&self) -> bool {
         self.against.is_none() && matches!(self.bound, Bound::Baseline { .. })
+    }
+
+    /// What it compares row by row, and the evaluator that it is about.
+    pub fn pair(&self, aggregates: &Aggregates) -> Option<(Pair, String)> {
+        let of = |metric: &Metric| match metric {
+            Metric::Evaluator { name, measure } if metric.pairs_rows() => {
+                let (variant, evaluator) = aggregates.named(name)?;
+                Some((variant.map(str::to_owned), evaluator.to_owned(), *measure))
+            }
+            _ => None,
+        };
+        let (after, evaluator, measure) = of(&self.metric)?;
+        let Some(other) = &self.against else {
+            return self.compares_rows().then(|| (Pair { of_baseline: true, before: after.clone(), after }, evaluator));
+        };
+        let (before, of_other, as_other) = of(other)?;
+        let fits = of_other == evaluator && as_other == measure && before != after;
+        fits.then_some((Pair { of_baseline: false, before, after }, evaluator))
     }
 
     /// Whether the two runs must be compared row by row to judge it.

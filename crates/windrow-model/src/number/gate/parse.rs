@@ -89,8 +89,10 @@ impl Gate {
             return Ok(());
         }
         let refuse = |message: &str, help: &str| Err(SyntaxError::new(0..text.len(), message, help));
-        if self.against.is_some() {
-            return refuse("two numbers of one run are compared without a level", "leave `at` out here");
+        if self.against.as_ref().is_some_and(|other| !self.metric.is_paired_with(other)) {
+            let help =
+                "with `at`, compare the mean or pass_rate of two variants under one evaluator; or leave `at` out";
+            return refuse("these two numbers cannot be paired row by row", help);
         }
         if matches!(self.comparison, Comparison::Equal | Comparison::Unequal) {
             return refuse("equality cannot be decided with confidence", "compare with >= or <=, or leave `at` out");
@@ -109,8 +111,9 @@ impl Gate {
             && (!self.metric.pairs_rows() || factor != 1.0)
         {
             return refuse(
-                "this difference to the baseline has no confidence interval",
-                "with `at`, compare mean or pass_rate with `baseline`, `baseline - x` or `baseline + x`",
+                "this difference has no confidence interval",
+                "with `at`, compare mean or pass_rate with `baseline`, `baseline - x` or `baseline + x`, or with the same \
+                 number of another variant",
             );
         }
         Ok(())

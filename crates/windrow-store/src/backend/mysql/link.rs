@@ -4,6 +4,7 @@ use std::cell::{Cell as Count, RefCell, RefMut};
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use lru::LruCache;
 use mysql::prelude::Queryable;
@@ -12,16 +13,21 @@ use mysql::{Conn, Params, Statement, Value};
 use crate::backend::mysql::set::Kind;
 use crate::backend::mysql::{cells, set};
 use crate::backend::{
-    BindParam, Bound, Cell, Dialect, Error, ForRows, Lookup, Result, Row, Source, Translated, translate,
+    BindParam, Bound, Cell, Dialect, Error, ForRows, IDLE_S, Lookup, Result, Row, Source, Translated, translate,
 };
 
 /// Fewer than the driver keeps, so that none of these is closed behind our back.
 pub(super) const STATEMENTS: usize = 512;
 /// `SAVEPOINT whole does not exist`.
 const NO_SAVEPOINT: u16 = 1305;
+/// MySQL closed the connection because nothing was sent.
+const IDLE: u16 = 4031;
 const KEPT: NonZeroUsize = NonZeroUsize::new(STATEMENTS).unwrap();
 /// Rows of one insert; others are made of as many powers of two as it takes, so that few statements are prepared.
 const LARGEST: usize = 256;
+
+/// Before the server ends a connection that does nothing.
+const CLOSED_AFTER: Duration = Duration::from_millis(IDLE_S as u64 * 500);
 
 pub(crate) struct Link {
     conn: RefCell<Conn>,
@@ -29,6 +35,9 @@ pub(crate) struct Link {
     sent: Count<u64>,
     /// It has begun a transaction before.
     transactional: Count<bool>,
+    used_at: Count<Instant>,
+    /// The server ends it when it does nothing for a while.
+    short_lived: bool,
 }
 
 pub(crate) struct Prepared {
@@ -45,7 +54,21 @@ impl Link {
             prepared: RefCell::new(LruCache::new(KEPT)),
             sent: Count::default(),
             transactional: Count::default(),
+            used_at: Count::new(Instant::now()),
+            short_lived: false,
         }
+    }
+
+    /// One that writes. MySQL ends no transaction that does nothing, but its connection.
+    pub fn of_writer(mut conn: Conn) -> Result<Self> {
+        let version: Option<String> = conn.query_first("SELECT version()")?;
+        let short_lived = !version.unwrap_or_default().contains("MariaDB");
+        Ok(Self { short_lived, ..Self::new(conn) })
+    }
+
+    /// Whether the server has ended it, or is about to. Otherwise the next statement tells.
+    pub fn is_closed(&self) -> bool {
+        self.short_lived && self.used_at.get().elapsed() >= CLOSED_AFTER
     }
 
     /// Statements sent since this was last asked, what prepares them aside.
@@ -55,6 +78,7 @@ impl Link {
 
     fn sending(&self) -> RefMut<'_, Conn> {
         self.sent.set(self.sent.get() + 1);
+        self.used_at.set(Instant::now());
         self.conn.borrow_mut()
     }
 
@@ -84,7 +108,7 @@ impl Link {
     /// Ends the transaction by COMMIT or ROLLBACK, and fails if it is not the one that was begun.
     pub fn end(&self, how: &str) -> Result<()> {
         self.batch(&format!("RELEASE SAVEPOINT whole; {how}")).map_err(|error| match error {
-            Error::MySql(mysql::Error::MySqlError(told)) if told.code == NO_SAVEPOINT => Error::Ended,
+            Error::MySql(mysql::Error::MySqlError(told)) if [NO_SAVEPOINT, IDLE].contains(&told.code) => Error::Ended,
             other => other,
         })
     }

@@ -21,6 +21,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0009_analytics.sql"),
     include_str!("migrations/0010_result_changes.sql"),
     include_str!("migrations/0011_acknowledged_alerts.sql"),
+    include_str!("migrations/0012_costs_of_deleted.sql"),
 ];
 
 /// As on PostgreSQL. 10: every writer logs the rows that it changes.

@@ -6,7 +6,7 @@ use windrow_sql::postgres::Address as Server;
 
 use crate::backend::failure::StoreFailure;
 use crate::backend::postgres::{Link, migrate};
-use crate::backend::{self, Connection};
+use crate::backend::{self, Connection, IDLE_S, LOCK_WAIT_S, READER_IDLE_S, STATEMENT_S};
 
 #[derive(Clone)]
 pub(crate) struct Address {
@@ -26,13 +26,26 @@ impl Address {
     }
 
     /// For verbs that write. They reach every row by a key; a plan that was made when the tables were empty must not
-    /// read them from end to end when they are full.
+    /// read them from end to end when they are full. What it locks is free again soon after its node has stopped:
+    /// waiting for its next statement, sending to it, and the transaction as a whole have limits. Only newer servers have
+    /// the last two settings.
     pub fn connect_writer(&self) -> backend::Result<Connection> {
         let conn = self.connect()?;
-        conn.perform(
+        conn.perform(&format!(
             "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off; \
-             SET enable_mergejoin = off",
-        )?;
+             SET enable_mergejoin = off; SET idle_in_transaction_session_timeout = '{IDLE_S}s'; \
+             SET lock_timeout = '{LOCK_WAIT_S}s'; SET tcp_user_timeout = '{LOCK_WAIT_S}s'; \
+             SET statement_timeout = '{STATEMENT_S}s'; \
+             SELECT set_config(name, CASE name WHEN 'transaction_timeout' THEN '{STATEMENT_S}s' ELSE 'off' END, false) \
+             FROM pg_settings WHERE name IN ('transaction_timeout', 'enable_incremental_sort')"
+        ))?;
+        Ok(conn)
+    }
+
+    /// For verbs that read.
+    pub fn connect_reader(&self) -> backend::Result<Connection> {
+        let conn = self.connect()?;
+        conn.perform(&format!("SET idle_in_transaction_session_timeout = '{READER_IDLE_S}s'"))?;
         Ok(conn)
     }
 

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use lru::LruCache;
+use postgres::error::SqlState;
 use postgres::fallible_iterator::FallibleIterator;
 use postgres::types::{ToSql, Type};
 use postgres::{Client, Row, Statement};
@@ -53,9 +54,15 @@ impl Link {
     }
 
     /// Ends the transaction by COMMIT or ROLLBACK. SAVEPOINT is an error in a transaction that has failed, and outside of
-    /// any. COMMIT alone would answer ROLLBACK there, which the driver reports as success.
+    /// any. COMMIT alone would answer ROLLBACK there, which the driver reports as success. A server that ended the
+    /// transaction because nothing was sent says so now.
     pub fn end(&self, how: &str) -> Result<()> {
-        self.batch(&format!("SAVEPOINT whole; {how}"))
+        self.batch(&format!("SAVEPOINT whole; {how}")).map_err(|error| match error {
+            Error::Postgres(told) if told.code() == Some(&SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT) => {
+                Error::Ended
+            }
+            other => other,
+        })
     }
 
     pub fn is_closed(&self) -> bool {

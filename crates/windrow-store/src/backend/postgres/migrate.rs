@@ -19,6 +19,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0011_analytics.sql"),
     include_str!("migrations/0012_result_changes.sql"),
     include_str!("migrations/0013_acknowledged_alerts.sql"),
+    include_str!("migrations/0014_costs_of_deleted.sql"),
 ];
 
 /// The oldest version whose programs keep everything that later ones read. Raise it with a migration that writers must

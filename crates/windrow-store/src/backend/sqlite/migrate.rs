@@ -30,6 +30,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0021_analytics.sql"),
     include_str!("migrations/0022_result_changes.sql"),
     include_str!("migrations/0023_acknowledged_alerts.sql"),
+    include_str!("migrations/0024_costs_of_deleted.sql"),
 ];
 
 pub(crate) fn migrate(conn: &Connection) -> Result<()> {

@@ -8,6 +8,7 @@ use windrow_model::{AttemptId, ItemId, JobId, Time};
 
 use crate::backend::failure::Result;
 use crate::backend::{self, Cell, Change, Connection, Lookup, NewRows, Sql, Text, params};
+use crate::sql::admin::costs;
 use crate::sql::lock;
 use crate::sql::table::analytics_marks;
 
@@ -50,6 +51,7 @@ pub(crate) fn clean_up(tx: &Connection, retention: Retention, now: Time) -> Resu
 
 /// Out of sight at once, so that nobody sees half a job; their rows are swept away later.
 pub(crate) fn doom(tx: &Connection, jobs: &[JobId]) -> Result<()> {
+    costs::keep(tx, jobs)?;
     delete_rows(tx, jobs)?;
     tx.execute_many(&DOOM, &rows_of(jobs))?;
     analytics_marks::mark(tx, jobs.iter().map(|job| (*job, None)))

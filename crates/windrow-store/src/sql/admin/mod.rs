@@ -5,6 +5,7 @@ pub(crate) mod alerts;
 pub(crate) mod analytics;
 pub(crate) mod audit;
 pub(crate) mod clean_up;
+pub(crate) mod costs;
 pub(crate) mod dataset_drop;
 pub(crate) mod dataset_import;
 pub(crate) mod dataset_read;

@@ -32,6 +32,7 @@ fn statics() -> Vec<(&'static str, &'static dyn Text)> {
         admin::alerts { ACTIVE, ONE, RECENT, RAISE }
         admin::analytics { BEGIN, UNMARK, MOVE, RUNNING }
         admin::clean_up { DOOMED, DOOM, PINS, LABELS, SPECS, SHARED_STEPS, STEPS, SCORES, ATTEMPTS, INPUTS, ITEM_ROWS, RUNS, JOBS, UNUSED_SPECS }
+        admin::costs { OF_RUNS, BEGIN, OF_WORKSPACE }
         admin::dataset_drop { DELETE_UNUSED }
         admin::dataset_import { ROW_BY_KEY, ENTRIES, ROWS }
         admin::dataset_read { BY_NAME, BY_ID, VERSIONS, DATASETS, ROWS, BODIES, NEWEST }
@@ -41,10 +42,10 @@ fn statics() -> Vec<(&'static str, &'static dyn Text)> {
         admin::limit_accounts { BEGIN, ACCOUNT, KEEP }
         admin::limit_authority { BEGIN }
         admin::secrets { BY_NAME, ALL, PUT, NONCE, RESEAL }
-        read::aggregates { SINGLE, GROUPED, OWN_SINGLE, OWN_GROUPED }
+        read::aggregates { SINGLE, GROUPED, OWN_SINGLE, OWN_GROUPED, FAILED }
         read::compare { RUNS, RUN_AND_JOB, JOB_AND_RUN, JOBS }
         read::diagnose { QUEUED, GATED, LEASED, LOGGED, BLOCKED, AHEAD }
-        read::health { LIVE, ZOMBIES, STALLED, PENDING, LOGGED }
+        read::health { LIVE, ZOMBIES, STALLED, EXECUTED, NEWEST_STEP, PENDING, LOGGED }
         read::recount { RECOUNT, RECOUNT_JOB, RECOUNT_RANGE, RETRIES }
         read::results { PAGE, WORST }
         table::analytics_marks { MARK }
@@ -61,13 +62,14 @@ fn statics() -> Vec<(&'static str, &'static dyn Text)> {
         table::waits { NEW }
         table::event_numbers { NUMBER, STAGE, TURN, UNSTAGE }
         verb::admit { WAITING, AT_WORK }
-        verb::archive { LOGGED, RESULT, ORDINAL }
+        verb::archive { LOGGED, RESULT, ORDINAL, ANSWERS }
         verb::cancel { QUEUED, SKIP_TO_QUEUED, BLOCKED, CANCEL, CANCEL_ITEM }
         verb::claim { COUNT_RUNNING, NEXT_LEVEL, READY, SKIP_TO_READY, HOLDER, TAKE, BLOCK, ITEM_AND_INPUT }
         verb::close { FREE_JOB }
         verb::ended_attempts { HAND_IN, ABANDON, RETRY, LOSE, RELEASE, TRIED }
         verb::ending { PARTIAL, SHOW_PART }
         verb::gathered { CREATE, KEEP_INPUT, BY_KEY }
+        verb::item_ids { NEWEST }
         verb::reap { EXPIRED }
         verb::renew { EXTEND }
         verb::requeue { REQUEUE, REGROUP, CHANGE_INPUT, RENUMBER }

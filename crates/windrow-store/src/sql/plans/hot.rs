@@ -6,8 +6,9 @@ use windrow_model::{AttemptId, ItemId, StepId};
 
 use crate::backend::{Cell, Connection, Dialect, ForRows, NewRows, Result, Text, Value};
 use crate::sql::admin::clean_up;
+use crate::sql::read::aggregates;
 use crate::sql::table::{attempts, runs, scores, steps};
-use crate::sql::verb::{archive, cancel, claim, ended_attempts, gathered, reap, renew, sessions, unblock};
+use crate::sql::verb::{archive, cancel, claim, ended_attempts, gathered, item_ids, reap, renew, sessions, unblock};
 
 const RUNS_OVER: i64 = 600;
 const ITEMS_OVER: i64 = 20;
@@ -61,6 +62,8 @@ pub(crate) fn statements(d: Dialect) -> Vec<Hot> {
         Hot { may_sort: true, ..hot("beat", &sessions::HELD_RUNS, &[SESSION], "runs_") },
         hot("expire_session", &sessions::LEASED, &[SESSION, NOW], "attempts_running"),
         hot("cancel", &cancel::QUEUED, &[run, 50], "attempts_queued"),
+        hot("failed", &aggregates::FAILED, &[run, 0], "attempts_errors"),
+        hot("newest item", &item_ids::NEWEST, &[run, 0], "items_by_job"),
     ]
 }
 

@@ -55,7 +55,7 @@ fn faults_of_set(conn: &Connection, hot: Hot) -> Vec<String> {
     let kinds = vec![Kind::Int; hot.values.len()];
     let number = |value: &Value| match value {
         Value::Integer(int) => int.to_string(),
-        other => unreachable!("{other:?} is no number"),
+        other => unreachable!("{other:?} is not a number"),
     };
     let row: Vec<String> = hot.values.iter().map(number).collect();
     let document = Value::Text(format!("[[{}]]", row.join(",")));

@@ -107,6 +107,8 @@ fn every_hot_statement_is_served_by_an_index() {
         ("zombies", sql(&health::ZOMBIES), "attempts_running (run_id=? AND due_at<?)"),
         ("stalled", sql(&health::STALLED), "attempts_running (run_id=? AND due_at>?)"),
         ("steps of the stalled", sql(&health::STALLED), "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
+        ("executed", sql(&health::EXECUTED), "attempts_running (run_id=? AND due_at>?)"),
+        ("newest step", sql(&health::NEWEST_STEP), "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
         ("pending", sql(&health::PENDING), "attempts_queued (run_id=? AND wave=? AND priority=? AND due_at<?)"),
         ("logged", sql(&health::LOGGED), "attempts_logged (run_id=?)"),
         ("events of a webhook", sql(&fan_out::EVENTS), "SEARCH o USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),

@@ -7,7 +7,7 @@ use windrow_model::state::{ITEM, ItemEvent, ItemState, Outcome};
 use windrow_model::{ErrorClass, JobId, RunId};
 
 use crate::backend::failure::Result;
-use crate::backend::{self, Connection, Dialect, Params, Row, Sql, params};
+use crate::backend::{self, Connection, Dialect, OptionalExtension, Params, Row, Sql, params};
 use crate::sql::cells::Cells;
 use crate::sql::codes::{code, goal};
 use crate::sql::read::results;
@@ -55,6 +55,25 @@ pub(crate) fn aggregates(conn: &Connection, run: RunId) -> Result<Aggregates> {
         })?;
     }
     Ok(tally.finish())
+}
+
+/// One row of the index of errors is enough for each class.
+pub(crate) static FAILED: Sql = Sql::new(|d| {
+    format!(
+        "SELECT outcome FROM attempts{} WHERE run_id = ?1 AND error_class = ?2 AND outcome = {} LIMIT 1",
+        d.index("attempts_errors"),
+        code(Outcome::Failed)
+    )
+});
+
+pub(crate) fn failed_classes(conn: &Connection, run: RunId) -> Result<Vec<ErrorClass>> {
+    let mut stmt = conn.prepare_cached(&FAILED)?;
+    let mut failed = Vec::new();
+    for class in ErrorClass::ALL {
+        let found = stmt.query_row([run.0, code(*class)], |row| row.get::<i64>(0)).optional()?;
+        failed.extend(found.map(|_| *class));
+    }
+    Ok(failed)
 }
 
 pub(crate) fn job_aggregates(conn: &Connection, job: JobId) -> Result<Aggregates> {

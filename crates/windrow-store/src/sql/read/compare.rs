@@ -39,7 +39,7 @@ fn both(d: Dialect, whole: [bool; 2]) -> String {
         let variant = next();
         format!(
             "SELECT s.name AS name, coalesce(i.group_key, i.key) AS row_key, {} AS side, i.id AS item, s.turn AS turn, \
-             i.ordinal, s.verdict, s.value FROM {items} {} \
+             i.ordinal, s.verdict, s.value, coalesce(i.variant, '') AS variant FROM {items} {} \
              WHERE i.job_id = {job} AND s.verdict IN ({}, {}) AND {} AND (i.variant = {variant} OR {variant} IS NULL)",
             side as i64,
             d.each("scores", "s", &format!("s.attempt_id = a.id AND s.part = {part}")),
@@ -75,7 +75,8 @@ pub(crate) fn compare(conn: &Connection, before: &RunPart, after: &RunPart, limi
         let side = if c.get::<i64>()? == Side::Before as i64 { Side::Before } else { Side::After };
         let (item, _turn) = (ItemId(c.get()?), c.get::<i64>()?);
         let (ordinal, verdict, value) = (c.get()?, c.coded()?, c.get()?);
-        pairing.add(Finding { evaluator, row: row_key, side, item, ordinal, verdict, value });
+        let variant = Some(c.text()?).filter(|name| !name.is_empty());
+        pairing.add(Finding { evaluator, row: row_key, side, item, variant, ordinal, verdict, value });
         Ok::<_, backend::Error>(ControlFlow::Continue(()))
     })?;
     Ok(pairing.finish())

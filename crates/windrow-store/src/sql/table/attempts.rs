@@ -75,8 +75,6 @@ pub(crate) struct AttemptHead {
     pub tries: Tries,
     /// The end of its lease, if it runs.
     pub due_at: Time,
-    /// The snapshot of its item shows what it has so far.
-    pub partial: bool,
 }
 
 impl AttemptHead {
@@ -93,7 +91,7 @@ impl AttemptHead {
 }
 
 pub(crate) const HEAD: &str =
-    "id, run_id, wave, fence, state, outcome, priority, resource, retries, losses, throttled, due_at, partial";
+    "id, run_id, wave, fence, state, outcome, priority, resource, retries, losses, throttled, due_at";
 pub(crate) static READ: Lookup = Lookup::new(HEAD, "attempts", "id = ?1", "");
 
 /// Those that exist, and nobody else writes to them until the transaction ends.
@@ -127,7 +125,6 @@ pub(crate) fn head_from(row: &Row) -> backend::Result<AttemptHead> {
         resource: c.get()?,
         tries: Tries::read(&mut c)?,
         due_at: c.time()?,
-        partial: c.get()?,
     })
 }
 

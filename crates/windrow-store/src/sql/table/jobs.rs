@@ -120,13 +120,16 @@ pub(crate) fn find_job(conn: &Connection, workspace: &str, name: &str) -> Result
 pub(crate) fn jobs(conn: &Connection, filter: &JobFilter) -> Result<Vec<(Job, Run)>> {
     let mut filter = filter.clone();
     let mut found = Vec::new();
-    // The states of a status narrow the query; what a job reads depends on its counters, too.
+    // The states of a status narrow the query; what a job reads depends on its counters, too. Labels are read here.
     loop {
         let wanted = filter.limit - found.len();
         let page = page(conn, &filter)?;
-        let more = page.len() == filter.limit && filter.status.is_some();
+        let sieved = filter.status.is_some() || !filter.labels.is_empty();
+        let more = page.len() == filter.limit && sieved;
         filter.before = page.last().map(|(job, _)| job.id);
-        let fits = |(job, run): &(Job, Run)| filter.status.as_ref().is_none_or(|word| word.fits(job, run));
+        let fits = |(job, run): &(Job, Run)| {
+            filter.labels.fits_job(&job.labels) && filter.status.as_ref().is_none_or(|word| word.fits(job, run))
+        };
         found.extend(page.into_iter().filter(fits).take(wanted));
         if found.len() == filter.limit || !more {
             return Ok(found);

@@ -12,6 +12,7 @@ use crate::sql::lock;
 
 /// As many get their number in one transaction.
 const AT_ONCE: i64 = 1_000;
+const FORGOTTEN_AT_ONCE: i64 = 10_000;
 
 pub(crate) static NOTE: NewRows = NewRows::new("result_changes", "job_id, items", "?1, ?2");
 pub(crate) static NUMBER: Change = Change::update("result_changes", "seq = ?2", "id = ?1");
@@ -90,19 +91,43 @@ pub(crate) fn forgotten(conn: &Connection, job: JobId) -> Result<i64> {
     Ok(stmt.query_row([job.0], |row| row.get(0)).optional()?.unwrap_or(0))
 }
 
-pub(crate) fn forget(tx: &Connection, job: JobId, up_to: i64) -> Result<()> {
+/// Whether there may be more to forget: a transaction deletes a bounded number of rows.
+pub(crate) fn forget(tx: &Connection, job: JobId, up_to: i64, keep: usize) -> Result<bool> {
     tx.lock("jobs", [job.0])?;
-    let up_to = up_to.min(newest(tx, job)?);
-    if up_to <= forgotten(tx, job)? {
-        return Ok(());
+    let sql = match tx.is_shared() {
+        false => "SELECT id FROM result_changes WHERE job_id = ?1 AND seq IS NULL ORDER BY id DESC LIMIT 1 OFFSET ?2",
+        true => {
+            "SELECT seq FROM result_changes WHERE job_id = ?1 AND seq IS NOT NULL ORDER BY seq DESC LIMIT 1 OFFSET ?2"
+        }
+    };
+    let newest: Option<i64> = tx.prepare_cached(sql)?.query_row([job.0, keep as i64], |row| row.get(0)).optional()?;
+    let up_to = up_to.min(newest.unwrap_or(0));
+    let sql = match tx.is_shared() {
+        false => {
+            "SELECT id FROM result_changes WHERE job_id = ?1 AND seq IS NULL AND id <= ?2 ORDER BY id LIMIT 1 OFFSET ?3"
+        }
+        true => "SELECT seq FROM result_changes WHERE job_id = ?1 AND seq <= ?2 ORDER BY seq LIMIT 1 OFFSET ?3",
+    };
+    let further: Option<i64> =
+        tx.prepare_cached(sql)?.query_row([job.0, up_to, FORGOTTEN_AT_ONCE], |row| row.get(0)).optional()?;
+    let reached = further.unwrap_or(up_to);
+    if reached <= forgotten(tx, job)? {
+        return Ok(false);
     }
     let sql = match tx.is_shared() {
         false => "DELETE FROM result_changes WHERE job_id = ?1 AND seq IS NULL AND id <= ?2",
         true => "DELETE FROM result_changes WHERE job_id = ?1 AND seq <= ?2",
     };
-    tx.prepare_cached(sql)?.execute([job.0, up_to])?;
-    tx.execute_many(&FORGET, &[[job.0, up_to].map(Cell::Int)])?;
-    Ok(())
+    tx.prepare_cached(sql)?.execute([job.0, reached])?;
+    tx.execute_many(&FORGET, &[[job.0, reached].map(Cell::Int)])?;
+    Ok(further.is_some())
+}
+
+/// Jobs with more rows than this.
+pub(crate) fn jobs(conn: &Connection, more_than: usize) -> Result<Vec<JobId>> {
+    let sql = "SELECT job_id FROM result_changes GROUP BY job_id HAVING count(*) > ?1 ORDER BY job_id";
+    let found = conn.prepare_cached(sql)?.query_map([more_than as i64], |row| row.get(0).map(JobId))?;
+    Ok(found.collect::<backend::Result<_>>()?)
 }
 
 /// Of a job that is deleted.

@@ -2,12 +2,12 @@
 //! change together, a page at a time.
 
 use windrow_model::counters::Counters;
-use windrow_model::event::{ArchivedItem, ErrorNote};
+use windrow_model::event::{self, ArchivedItem, ErrorNote};
 use windrow_model::record::{LogLevel, Run};
-use windrow_model::state::{ATTEMPT, AttemptEvent, ITEM, ItemEvent, Outcome};
-use windrow_model::step::Usage;
+use windrow_model::state::{ATTEMPT, AttemptEvent, ITEM, ItemEvent, Mode, Outcome};
+use windrow_model::step::{ANSWERING, Usage};
 use windrow_model::store::{Archived, NewLog, StoreError};
-use windrow_model::{AttemptId, ErrorClass, Ticket, Time};
+use windrow_model::{AttemptId, ErrorClass, Json, Ticket, Time};
 
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{self, Cell, Change, Connection, Dialect, Lookup, Sql, params};
@@ -40,6 +40,14 @@ pub(crate) static SETTLE: [Change; ItemEvent::ALL.len()] = [
     Change::written("items", |d| settled(d, ItemEvent::Skip)),
 ];
 pub(crate) static ORDINAL: Lookup = Lookup::new("ordinal", "items", "id = ?1", "");
+
+/// What the steps of an attempt answered, in it or where they reused it from.
+pub(crate) static ANSWERS: Lookup = Lookup::written(|_| {
+    let kinds = ANSWERING.map(|kind| format!("'{kind}'")).join(", ");
+    let from = "steps s LEFT JOIN steps f ON f.id = s.reused_from".to_owned();
+    let condition = format!("s.id BETWEEN ?1 AND ?2 AND s.kind IN ({kinds})");
+    ["s.kind, coalesce(s.output, f.output)".into(), from, condition, "s.id".into()]
+});
 
 fn settled(d: Dialect, event: ItemEvent) -> [String; 2] {
     let set = format!(
@@ -76,8 +84,11 @@ pub(crate) fn archive(
         // The page was read before it was locked: the coordinator that is being replaced was first.
         return Err(backend::Error::Overtaken.into());
     }
-    let settled = settle(tx, &page, now)?;
+    let mut settled = settle(tx, &page, now)?;
     let run = runs::check_ticket(tx, ticket)?;
+    if run.mode == Mode::Online {
+        add_answers(tx, &page, &mut settled)?;
+    }
     let mut moved = Counters { running: -(page.len() as i64), ..Default::default() };
     settled.iter().for_each(|item| moved.add(item.state, 1));
     let failed = page.iter().filter(|attempt| attempt.outcome == Outcome::Failed);
@@ -126,6 +137,7 @@ fn settle(tx: &Connection, page: &[Logged], now: Time) -> Result<Vec<ArchivedIte
             latency_ms: Some(attempt.latency_ms),
             usage: attempt.usage,
             error: attempt.error.as_ref().map(ErrorNote::of),
+            output: None,
             scores: Vec::new(),
         });
     }
@@ -139,6 +151,19 @@ fn settle(tx: &Connection, page: &[Logged], now: Time) -> Result<Vec<ArchivedIte
         Ok(())
     })?;
     Ok(settled)
+}
+
+/// What an online run pushes with each result.
+fn add_answers(tx: &Connection, page: &[Logged], settled: &mut [ArchivedItem]) -> Result<()> {
+    let range = |attempt: &Logged| [attempt.id.first_step().0, attempt.id.last_step().0].map(Cell::Int);
+    Ok(tx.query_many(&ANSWERS, &page.iter().map(range).collect::<Vec<_>>(), |n, row| {
+        let mut c = Cells::of(row);
+        let (kind, output): (String, Option<Json>) = (c.get()?, c.maybe_json()?);
+        if let Some(output) = output {
+            event::add_answer(&mut settled[n], &kind, &output);
+        }
+        Ok(())
+    })?)
 }
 
 /// Which row of its source each item is of, for whoever hears of it.

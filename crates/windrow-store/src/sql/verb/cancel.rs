@@ -55,6 +55,7 @@ pub(crate) fn cancel_items(tx: &Connection, ticket: Ticket, limit: usize, now: T
         latency_ms: None,
         usage: Usage::default(),
         error: None,
+        output: None,
         scores: Vec::new(),
     };
     let mut settled: Vec<ArchivedItem> = page.iter().map(cancelled).collect();

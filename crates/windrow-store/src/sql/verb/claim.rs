@@ -16,7 +16,6 @@ use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{self, Cell, Change, Connection, Lookup, OptionalExtension, Sql, params};
 use crate::sql::cells::Cells;
 use crate::sql::codes::{goal_code, guard, in_states, keyed_guard};
-use crate::sql::lock;
 use crate::sql::table::attempts::Tries;
 use crate::sql::table::{result_changes, runs};
 use crate::sql::verb::scan_bookmarks::{self, ScanBookmarks};
@@ -49,7 +48,7 @@ pub(crate) static READY: Sql = Sql::new(|d| {
 pub(crate) static SKIP_TO_READY: Sql = Sql::new(|d| format!("{} FOR UPDATE SKIP LOCKED", READY.text(d)));
 pub(crate) static HOLDER: Lookup = Lookup::written(|_| {
     let running = in_states(&[AttemptState::Running]);
-    ["resource".into(), "attempts".into(), format!("{running} AND resource = ?1"), String::new()]
+    ["id, resource".into(), "attempts".into(), format!("{running} AND resource = ?1"), String::new()]
 });
 pub(crate) static TAKE: Change = Change::written("attempts", |d| {
     let (goal, guard) = (goal_code(&ATTEMPT, AttemptEvent::Claim), keyed_guard(d, &ATTEMPT, AttemptEvent::Claim));
@@ -96,8 +95,11 @@ pub(crate) fn claim(tx: &Connection, bookmarks: &ScanBookmarks, claim: &Claim, n
         return Ok(Vec::new());
     }
     let (owner, until) = (claim.session.0, now.0 + claim.lease_ms);
-    let row = |next: &Ready| [next.id.0, next.fence, next.fence + 1, owner, until, now.0].map(Cell::Int);
-    let changed = tx.execute_many(&TAKE, &taken.iter().map(row).collect::<Vec<_>>())?;
+    let row = |next: &&Ready| [next.id.0, next.fence, next.fence + 1, owner, until, now.0].map(Cell::Int);
+    // Nodes that take the same resources at the same time do so in one order: the second finds those of the first.
+    let mut in_order: Vec<&Ready> = taken.iter().collect();
+    in_order.sort_by(|one, next| one.resource.cmp(&next.resource));
+    let changed = tx.execute_many(&TAKE, &in_order.iter().map(row).collect::<Vec<_>>())?;
     expect_rows(changed, taken.len(), "claimed attempts")?;
     let claimed = describe(tx, run.id, &taken)?;
     if tx.skips_locked() {
@@ -203,15 +205,9 @@ impl<'tx> Queue<'tx> {
         if !read {
             return Ok(());
         }
-        lock::resources(tx, self.ready().map(|next| &next.resource))?;
         let wanted: HashSet<&String> = self.ready().filter_map(|next| next.resource.as_ref()).collect();
         let wanted: Vec<[Cell; 1]> = wanted.into_iter().map(|resource| [Cell::Text(resource)]).collect();
-        let mut held = Vec::new();
-        tx.query_many(&HOLDER, &wanted, |_, row| {
-            held.push(row.get(0)?);
-            Ok(())
-        })?;
-        self.held.extend(held);
+        self.held.extend(held_resources(tx, &wanted)?);
         Ok(())
     }
 
@@ -224,6 +220,26 @@ impl<'tx> Queue<'tx> {
         let head = |level: &Level| level.ready.front().map(|next| (level.priority.rank(next.due_at), next.id));
         let first = self.levels.iter_mut().filter(|level| !level.ready.is_empty()).min_by_key(|level| head(level));
         Ok(first.and_then(|level| level.ready.pop_front()))
+    }
+}
+
+/// Those of the resources that an attempt holds. It stays locked until this transaction ends: whoever ends it and frees
+/// its resource locks it first, and so sees what is blocked here. Two who take a free resource at the same time meet in a
+/// unique index; the second is run again.
+fn held_resources(tx: &Connection, wanted: &[[Cell; 1]]) -> Result<Vec<String>> {
+    let mut locked = HashSet::new();
+    loop {
+        let mut holders: Vec<(i64, String)> = Vec::new();
+        tx.query_many(&HOLDER, wanted, |_, row| {
+            holders.push((row.get(0)?, row.get(1)?));
+            Ok(())
+        })?;
+        let others: Vec<i64> = holders.iter().map(|(id, _)| *id).filter(|id| locked.insert(*id)).collect();
+        if !tx.is_shared() || others.is_empty() {
+            return Ok(holders.into_iter().map(|(_, resource)| resource).collect());
+        }
+        // While it was waited for it may have ended, and another may have taken the resource.
+        tx.lock("attempts", others)?;
     }
 }
 

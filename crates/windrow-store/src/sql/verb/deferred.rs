@@ -12,8 +12,6 @@ use windrow_model::{AttemptId, RunId, StepId};
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{Cell, Connection, ForRows};
 use crate::sql::cells::Cells;
-use crate::sql::lock;
-use crate::sql::table::attempts::AttemptHead;
 use crate::sql::table::scores::{self, Part};
 use crate::sql::table::{shared, steps};
 use crate::sql::verb::ended_attempts;
@@ -38,9 +36,7 @@ pub(crate) struct Deferred<'a> {
 
 impl<'a> Deferred<'a> {
     /// Reads the steps of these attempts, which are locked.
-    pub fn read(tx: &Connection, held: &HashMap<AttemptId, AttemptHead>, reports: &[Report]) -> Result<Self> {
-        let freed = reports.iter().filter(|report| ends(report)).filter_map(|report| held.get(&attempt_of(report)));
-        lock::resources(tx, freed.map(|attempt| &attempt.resource))?;
+    pub fn read(tx: &Connection, reports: &[Report]) -> Result<Self> {
         let moved: HashSet<AttemptId> = reports.iter().filter(|report| settles(report)).map(attempt_of).collect();
         let mut deferred = Self::of_moved(tx, moved.into_iter().collect())?;
         let new: Vec<StepId> = reports.iter().flat_map(begun).collect();

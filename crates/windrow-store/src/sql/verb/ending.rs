@@ -23,7 +23,11 @@ pub(crate) static PARTIAL: Change = Change::written("attempts", |d| {
     let shown = "partial = 1, latency_ms = ?3, tokens_in = ?4, tokens_out = ?5, cost_nanos = ?6";
     [shown.into(), format!("id = ?1 AND fence = ?2 AND {guard}")]
 });
-pub(crate) static SHOW_PART: Change = Change::update("items", "archived = ?2, archived_part = ?3", "id = ?1");
+pub(crate) static SHOW_PART: Change = Change::update(
+    "items",
+    "archived = ?2, archived_part = ?3, latency_ms = ?4, tokens_in = ?5, tokens_out = ?6, cost_nanos = ?7",
+    "id = ?1",
+);
 
 pub(crate) fn end<'tx>(batch: &mut Batch<'tx>, attempt: &AttemptHead, ending: &'tx Ending) -> Result<()> {
     match ending {
@@ -93,8 +97,9 @@ fn show_part<'tx>(
     let shown = params![attempt.id.0, attempt.fence, latency_ms, tokens_in, tokens_out, cost_nanos];
     let changed = tx.prepare_cached(&PARTIAL)?.execute(shown)?;
     expect_rows(changed, 1, "partial attempt")?;
-    let changed =
-        tx.prepare_cached(&SHOW_PART)?.execute(params![attempt.id.item().0, attempt.id.0, Part::Partial as i64])?;
+    let (item, part) = (attempt.id.item().0, Part::Partial as i64);
+    let shown = params![item, attempt.id.0, part, latency_ms, tokens_in, tokens_out, cost_nanos];
+    let changed = tx.prepare_cached(&SHOW_PART)?.execute(shown)?;
     expect_rows(changed, 1, "snapshot of an item")?;
     if !keeps_columns {
         scores::forget(tx, attempt.id, Part::Partial)?;

@@ -11,6 +11,7 @@ pub(crate) mod deferred;
 pub(crate) mod ended_attempts;
 pub(crate) mod ending;
 pub(crate) mod gathered;
+pub(crate) mod item_ids;
 pub(crate) mod plan;
 pub(crate) mod reap;
 pub(crate) mod renew;

@@ -9,25 +9,29 @@ use windrow_model::record::Run;
 use windrow_model::state::{Mode, RunState};
 use windrow_model::step::ContentKey;
 use windrow_model::store::{NewItem, PlanPage, Planned, StoreError};
-use windrow_model::{ItemId, RunId, Time};
+use windrow_model::{ItemId, JobId, RunId, Time};
 
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{self, Connection, params};
-use crate::sql::lock;
 use crate::sql::table::{analytics_marks, journal, runs};
 use crate::sql::verb::gathered::{Gathered, NewRow, Seen};
+use crate::sql::verb::item_ids::{NewIds, Numbered, Start};
 use crate::sql::verb::requeue::Requeued;
 
-pub(crate) fn plan_items(tx: &Connection, page: &PlanPage, now: Time) -> Result<Planned> {
+pub(crate) fn plan_items(tx: &Connection, ids: &NewIds, page: &PlanPage, now: Time) -> Result<Numbered> {
     let run = runs::read_unlocked(tx, page.ticket)?;
     if run.planned || run.cursor != page.from || !run.state.dispatches() {
-        return Ok(Planned { done: run.planned, ..Default::default() });
+        return Ok(Numbered::Done(Planned { done: run.planned, ..Default::default() }));
     }
-    let mut intake = Intake::open(tx, &run, &page.items, now)?.numbering(page.from.is_none());
+    let last_item = match ids.start(tx, locked(tx, &run)?)? {
+        Start::After(last) => last,
+        Start::Behind(newest) => return Ok(Numbered::Behind(newest)),
+    };
+    let mut intake = Intake::open(tx, last_item, &run, &page.items, now)?.numbering(page.from.is_none());
     for item in &page.items {
         intake.take(item, run.mode == Mode::Append)?;
     }
-    let written = intake.write()?;
+    let written = intake.write(ids)?;
     let held = runs::check_ticket(tx, page.ticket)?;
     if (held.planned, &held.cursor, held.counters.total) != (false, &run.cursor, run.counters.total)
         || !held.state.dispatches()
@@ -42,24 +46,33 @@ pub(crate) fn plan_items(tx: &Connection, page: &PlanPage, now: Time) -> Result<
     if page.done {
         journal::emit_planned(tx, &held, planned.created + planned.requeued, now)?;
     }
-    Ok(Planned { done: page.done, ..planned })
+    Ok(Numbered::Done(Planned { done: page.done, ..planned }))
 }
 
-pub(crate) fn feed_items(tx: &Connection, run: RunId, items: &[NewItem], now: Time) -> Result<Planned> {
+pub(crate) fn feed_items(tx: &Connection, ids: &NewIds, run: RunId, items: &[NewItem], now: Time) -> Result<Numbered> {
     let run = runs::locked(tx, run)?;
     let open = matches!(run.state, RunState::Pending | RunState::Running | RunState::Paused);
     if run.mode != Mode::Online || run.planned || !open {
         return Err(StoreError::IntakeClosed.into());
     }
-    let mut intake = Intake::open(tx, &run, items, now)?;
-    let before = intake.last_item;
+    let last_item = match ids.start(tx, locked(tx, &run)?)? {
+        Start::After(last) => last,
+        Start::Behind(newest) => return Ok(Numbered::Behind(newest)),
+    };
+    let mut intake = Intake::open(tx, last_item, &run, items, now)?;
     for item in items {
         intake.take(item, true)?;
     }
     // No event tells of them.
-    let created = (before + 1..=intake.last_item).map(|item| (run.job, Some(ItemId(item))));
+    let created = (last_item + 1..=intake.last_item).map(|item| (run.job, Some(ItemId(item))));
     analytics_marks::mark(tx, created)?;
-    intake.write()?.count()
+    Ok(Numbered::Done(intake.write(ids)?.count()?))
+}
+
+/// The job of the run, which stays locked.
+fn locked(tx: &Connection, run: &Run) -> Result<JobId> {
+    tx.lock("jobs", [run.job.0])?;
+    Ok(run.job)
 }
 
 /// Takes a page of rows in. What the job knows of them is read once at the start, what is new is written as sets.
@@ -79,11 +92,8 @@ struct Intake<'tx> {
 }
 
 impl<'tx> Intake<'tx> {
-    fn open(tx: &'tx Connection, run: &'tx Run, items: &'tx [NewItem], now: Time) -> Result<Self> {
-        tx.lock("jobs", [run.job.0])?;
-        lock::sequence(tx, "items")?;
-        let last_item =
-            tx.prepare_cached("SELECT last FROM sequences WHERE name = 'items'")?.query_row((), |row| row.get(0))?;
+    /// The job is locked.
+    fn open(tx: &'tx Connection, last_item: i64, run: &'tx Run, items: &'tx [NewItem], now: Time) -> Result<Self> {
         let gathered = Gathered::read(tx, run, items)?;
         let place = |item: &NewItem| Some((item.group?, gathered.known.get(&item.key)?.ordinal));
         Ok(Self {
@@ -189,15 +199,13 @@ impl<'tx> Intake<'tx> {
     }
 
     /// Everything but what is the run's.
-    fn write(self) -> Result<Written<'tx>> {
+    fn write(self, ids: &NewIds) -> Result<Written<'tx>> {
         let Self { tx, run, planned, mut requeued, .. } = self;
         self.gathered.send(tx, run)?;
         // Afterwards, because a row that the page has twice renumbers an item that was just created.
         requeued.send(tx, run.job)?;
         if planned.created > 0 {
-            let changed =
-                tx.prepare_cached("UPDATE sequences SET last = ?1 WHERE name = 'items'")?.execute([self.last_item])?;
-            expect_rows(changed, 1, "last number of an item")?;
+            ids.used(tx, self.last_item)?;
         }
         if planned.created > 0 || self.renumbers {
             let changed = tx

@@ -10,7 +10,6 @@ use windrow_model::{AttemptId, Time};
 use crate::backend::failure::Result;
 use crate::backend::{self, Connection, Sql, params};
 use crate::sql::codes::guard;
-use crate::sql::lock;
 use crate::sql::table::attempts;
 use crate::sql::verb::batch::Batch;
 use crate::sql::verb::deferred::Deferred;
@@ -37,7 +36,6 @@ pub(crate) fn reap(tx: &Connection, bookmarks: &ScanBookmarks, limit: usize, now
     // All that is left ends later, by the clocks of all nodes.
     scan.found(if expired.len() < limit { vec![(0, (now.0 - OVERDUE_MS, 0))] } else { Vec::new() });
     let held = attempts::held(tx, expired.iter().copied())?;
-    lock::resources(tx, held.values().map(|attempt| &attempt.resource))?;
     let mut batch = Batch::open(tx, HashMap::new(), Deferred::of_moved(tx, expired.clone())?, now);
     let mut reaped = Reaped::default();
     for id in expired {

@@ -14,7 +14,7 @@ use crate::sql::verb::{ending, step_writes};
 
 pub(crate) fn report<'tx>(tx: &'tx Connection, reports: &'tx [Report], now: Time) -> Result<Vec<Receipt>> {
     let known = attempts::held(tx, reports.iter().map(|report| report.lease.attempt))?;
-    let deferred = Deferred::read(tx, &known, reports)?;
+    let deferred = Deferred::read(tx, reports)?;
     let mut batch = Batch::open(tx, known, deferred, now);
     let receipts = reports.iter().map(|report| receive(&mut batch, report)).collect::<Result<_>>()?;
     batch.close()?;

@@ -14,7 +14,8 @@ use crate::sql::verb::batch::Batch;
 /// A step that exists already stays as it is: the same write may arrive twice.
 pub(crate) fn write<'tx>(batch: &mut Batch<'tx>, attempt: &AttemptHead, write: &'tx StepWrite) -> Result<()> {
     let id = |no: &u32| StepId::new(attempt.id, *no);
-    if attempt.partial && !matches!(write, StepWrite::Begin { .. }) {
+    // A row shows the finished cells of an item at work.
+    if !matches!(write, StepWrite::Begin { .. }) {
         batch.changed(attempt);
     }
     let (id, changed, result, shared) = match write {

@@ -25,7 +25,7 @@ pub(crate) static AWAITED: Lookup = Lookup::written(|_| {
     ["s.last".into(), "sequences s".into(), format!("s.name = 'items' AND {awaited}"), String::new()]
 });
 
-/// Whoever frees one holds them all (`lock::resources`).
+/// Whoever frees one has locked the attempt that held it.
 pub(crate) fn free(tx: &Connection, resources: &[String]) -> Result<()> {
     let mut awaited = Vec::new();
     let asked = resources.iter().map(|resource| [Cell::Text(resource)]);

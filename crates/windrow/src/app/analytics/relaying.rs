@@ -53,7 +53,7 @@ impl Relaying {
         self.task.abort();
         let _ = self.task.await;
         if let Err(error) = self.analytics.leave_relay(self.owner).await {
-            tracing::debug!(%error, "the lease of the relay expires by itself");
+            tracing::debug!(%error, "failed to release the lease of the relay; it will expire");
         }
     }
 }

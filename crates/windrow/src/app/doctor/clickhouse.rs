@@ -18,7 +18,7 @@ pub async fn check(options: &GlobalOptions) -> Option<Check> {
     };
     let version = match version {
         Ok(version) => version.trim().to_owned(),
-        Err(failure) => return Some(Check::warning(NAME, format!("{failure}; work goes on without it"), remedy)),
+        Err(failure) => return Some(Check::warning(NAME, format!("{failure}; work continues without it"), remedy)),
     };
     let found = format!("{address} is ClickHouse {version}");
     let Ok(Some(app)) = App::open_if_there(options).await else { return Some(Check::ok(NAME, found)) };

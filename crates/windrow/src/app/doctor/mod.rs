@@ -13,6 +13,7 @@ mod prices;
 mod redis;
 mod server;
 mod shared_database;
+mod tables;
 mod work;
 
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -85,7 +86,8 @@ async fn inside_of(app: &App, patient: &Patient<'_>) -> Vec<Check> {
     let unreadable = |name, error: Error| Check::failure(name, error.what(), "fix the database first");
     let health = health::check(app, patient.now).await.unwrap_or_else(|error| unreadable("health", error));
     let jobs = credentials::check(app).await.unwrap_or_else(|error| unreadable("jobs", error));
-    vec![health, jobs]
+    let tables = tables::check(app).await.unwrap_or_else(|error| unreadable("result tables", error));
+    vec![health, jobs, tables]
 }
 
 fn config_file(options: &GlobalOptions, trouble: Option<&Error>) -> Check {

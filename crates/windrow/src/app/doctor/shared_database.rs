@@ -29,7 +29,7 @@ pub async fn checks(url: &str, patient: &Patient<'_>) -> Vec<Check> {
             let newest = sessions.iter().map(|session| session.beat_at).max();
             checks.push(clock::check(patient, newest));
             checks.push(match silent {
-                0 => Check::ok("nodes", format!("{} at work", sessions.len())),
+                0 => Check::ok("nodes", format!("{} running", sessions.len())),
                 n => Check::warning(
                     "nodes",
                     format!("{n} of {} have sent no heartbeat for a minute", sessions.len()),

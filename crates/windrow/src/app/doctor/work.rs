@@ -17,7 +17,7 @@ pub fn checks(found: &Examination, patient: &Patient<'_>) -> Vec<Check> {
         found.open_sessions.iter().partition(|session| session_lock::is_dead(&locks, session.id));
     let alive = !living.is_empty();
     let mut checks = vec![match dead.len() {
-        0 => Check::ok("processes", format!("{} at work", living.len())),
+        0 => Check::ok("processes", format!("{} running", living.len())),
         n => {
             let finding = format!("{n} died and still hold items; {} live", living.len());
             Check::warning("processes", finding, "nothing to do: the next command or server requeues them")

@@ -47,7 +47,9 @@ fn regressed(comparison: &Comparison) -> String {
     let value = |value| tables::number(value, None);
     let of = |(name, difference): (&String, &Difference)| {
         let row = |flip: &Flip| {
-            vec![(flip.ordinal + 1).to_string(), name.clone(), value(flip.before_value), value(flip.after_value)]
+            let row = tables::row_of(flip.ordinal + 1, flip.variant.as_deref());
+            let row = row.trim_start_matches("row ").to_owned();
+            vec![row, name.clone(), value(flip.before_value), value(flip.after_value)]
         };
         difference.broken_rows.iter().map(row).collect::<Vec<_>>()
     };

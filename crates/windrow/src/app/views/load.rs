@@ -1,16 +1,23 @@
 //! The tables that are looked at, in columns. A table is read from the records once; from then on only the rows that
-//! changed are read again, before every answer, so that an answer has everything that was committed before it.
+//! changed are read again, before every answer, so that an answer has everything that was committed before it. Where
+//! that takes longer than a person waits, the answer is the table as it was, and says how far it is behind.
+//!
+//! A table is read in a task of its own, one at a time: a caller that goes away interrupts nothing, and the next one
+//! finds what was read for the first.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::Mutex as Turn;
-use windrow_model::record::Job;
+use windrow_model::record::{Job, Run};
 use windrow_model::{ItemId, JobId};
 use windrow_results::columns::{SEGMENT, Shelf};
 use windrow_results::{Grid, ResultRow};
 
 use crate::app::App;
+use crate::app::views::kept;
 use crate::app::views::scan::{Scan, Scanned};
 use crate::app::views::shelf::OnDisk;
 use crate::error::{Error, Result};
@@ -18,9 +25,13 @@ use crate::error::{Error, Result};
 const PAGE: usize = 500;
 /// Pages of changes that are read at once.
 const CHANGES: usize = 1_000;
+/// Pages of changes that stay in the log for tables of other processes, which may be a little behind.
+const FOR_OTHERS: usize = 1_000;
 /// Tables in memory, and their rows together; two always stay, to be compared.
 const TABLES: usize = 8;
 const ROWS: usize = 4_000_000;
+/// As long, a person waits for the newest rows where older ones could be shown.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The tables, the one that was asked for last at the end.
 #[derive(Default)]
@@ -32,27 +43,65 @@ pub struct Tables {
 struct Kept {
     job: JobId,
     run: Option<i64>,
-    /// One reads it at a time.
-    held: Arc<Turn<Option<Held>>>,
+    table: Arc<OneTable>,
     rows: usize,
 }
 
-/// A table, and the number of the last change that is in it.
-struct Held {
-    grid: Arc<Grid>,
-    newest: i64,
+#[derive(Default)]
+struct OneTable {
+    /// One reads it at a time.
+    turn: Turn<()>,
+    held: Mutex<Option<Held>>,
+    /// Rows that changed and are being read.
+    waiting: AtomicUsize,
+}
+
+/// A table at one moment.
+#[derive(Debug, Clone)]
+pub struct Held {
+    pub grid: Arc<Grid>,
+    /// The number of the last change that is in it.
+    pub newest: i64,
+    /// The number of the last event whose rows are in it.
+    pub as_of: i64,
+    /// Rows that changed since it was kept on disk; `None`: it never was.
+    pub unkept: Option<usize>,
+}
+
+/// What is shown to somebody who asks.
+pub struct Shown {
+    pub grid: Arc<Grid>,
+    pub as_of: i64,
+    /// Rows that changed and are not in it yet, as far as they are known; 0: it is current.
+    pub behind: usize,
+}
+
+impl Shown {
+    fn of(held: Held, behind: usize) -> Self {
+        Self { grid: held.grid, as_of: held.as_of, behind }
+    }
+}
+
+impl OneTable {
+    fn held(&self) -> Option<Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn hold(&self, held: Option<Held>) {
+        *self.held.lock().unwrap_or_else(PoisonError::into_inner) = held;
+    }
 }
 
 impl Tables {
-    fn find(&self, job: JobId, run: Option<i64>) -> Arc<Turn<Option<Held>>> {
+    fn find(&self, job: JobId, run: Option<i64>) -> Arc<OneTable> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let known = kept.iter().position(|kept| (kept.job, kept.run) == (job, run));
         let found = match known {
             Some(at) => kept.remove(at),
-            None => Kept { job, run, held: Arc::default(), rows: 0 },
+            None => Kept { job, run, table: Arc::default(), rows: 0 },
         };
         kept.push(found.clone());
-        found.held
+        found.table
     }
 
     /// Drops those that nobody has asked for the longest.
@@ -63,82 +112,233 @@ impl Tables {
             kept.remove(0);
         }
     }
+
+    /// Drops the tables of single runs of a job.
+    fn forget_runs(&self, job: JobId) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|kept| kept.job != job || kept.run.is_none());
+    }
+
+    /// The change up to which every table of the job has the log behind it.
+    fn consumed(&self, job: JobId) -> Option<i64> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.iter().filter(|kept| kept.job == job).filter_map(|kept| Some(kept.table.held()?.newest)).min()
+    }
 }
 
-/// The current results of all items, or what one run made of them.
-pub async fn table(app: &App, job: &Job, run: Option<i64>) -> Result<Arc<Grid>> {
-    let turn = app.views.tables.find(job.id, run);
-    let mut held = turn.lock().await;
-    let known = match held.take() {
-        Some(known) => catch_up(app, job, run, known).await?,
-        None => None,
-    };
-    let known = match known {
-        Some(known) => known,
-        None => read(app, job, run).await?,
-    };
-    let grid = known.grid.clone();
-    *held = Some(known);
-    app.views.tables.make_room(job.id, run, grid.len());
-    Ok(grid)
+/// The current results of all items, or what one run made of them, with everything that was committed before.
+pub async fn current(app: &App, job: &Job, run: Option<i64>) -> Result<Arc<Grid>> {
+    Ok(refreshing(app, job, run, app.views.tables.find(job.id, run)).await.map_err(interrupted)??.grid)
 }
 
-async fn read(app: &App, job: &Job, run: Option<i64>) -> Result<Held> {
-    // Before the rows: what changes meanwhile is read once more.
-    let newest = app.store.newest_result_change(job.id).await?;
-    let runs = app.store.runs(job.id).await?;
-    let mut scan = Scan::new(app, job, &runs, run, PAGE)?;
-    let shelf: Arc<dyn Shelf> = Arc::new(OnDisk::create(&app.uploads()).map_err(unreadable)?);
-    let (mut grid, mut rows) = (Arc::new(Grid::empty(shelf)), Vec::with_capacity(SEGMENT));
-    while let Some(page) = scan.next(app).await? {
-        for scanned in page {
-            rows.push(row(&scan, &scanned));
-            if rows.len() == SEGMENT {
-                grid = with(grid, std::mem::replace(&mut rows, Vec::with_capacity(SEGMENT))).await?;
-            }
+/// The same for a person, who rather sees an older table than none.
+pub async fn table(app: &App, job: &Job, run: Option<i64>) -> Result<Shown> {
+    let table = app.views.tables.find(job.id, run);
+    let mut refreshing = refreshing(app, job, run, table.clone());
+    loop {
+        if let Ok(done) = tokio::time::timeout(PATIENCE, &mut refreshing).await {
+            return Ok(Shown::of(done.map_err(interrupted)??, 0));
+        }
+        if let Some(held) = table.held() {
+            return Ok(Shown::of(held, table.waiting.load(Ordering::Relaxed).max(1)));
         }
     }
-    grid = with(grid, rows).await?;
-    Ok(Held { grid, newest })
+}
+
+fn refreshing(app: &App, job: &Job, run: Option<i64>, table: Arc<OneTable>) -> tokio::task::JoinHandle<Result<Held>> {
+    let (app, job) = (app.clone(), job.clone());
+    tokio::spawn(async move {
+        let _turn = table.turn.lock().await;
+        let held = refresh(&app, &job, run, &table).await?;
+        Ok(put(&app, &job, run, &table, held).await)
+    })
+}
+
+fn interrupted(failed: tokio::task::JoinError) -> Error {
+    Error::new(format!("the table of results was not read: {failed}"), "try again")
+}
+
+async fn refresh(app: &App, job: &Job, run: Option<i64>, table: &OneTable) -> Result<Held> {
+    // Before the rows: what changes meanwhile is read once more.
+    let as_of = app.store.outbox_reach().await?.newest;
+    let known = match table.held() {
+        Some(held) => Some(held),
+        None => kept::open(app, job, run).await,
+    };
+    if let Some(known) = known {
+        table.hold(Some(known.clone()));
+        let caught_up = catch_up(app, job, run, known, &table.waiting).await;
+        table.waiting.store(0, Ordering::Relaxed);
+        if let Some(held) = caught_up? {
+            return Ok(Held { as_of, ..held });
+        }
+    }
+    Ok(Held { as_of, ..read(app, job, run).await? })
+}
+
+/// An eighth of the rows is read in little time.
+fn is_worth_keeping(held: &Held) -> bool {
+    let rows = held.grid.len();
+    rows >= kept::FEWEST_ROWS && held.unkept.is_none_or(|changed| changed > rows / 8)
+}
+
+/// Holds a table for whoever asks next, and keeps it for the next process.
+async fn put(app: &App, job: &Job, run: Option<i64>, table: &OneTable, held: Held) -> Held {
+    let keeps = is_worth_keeping(&held);
+    let held = Held { unkept: if keeps { Some(0) } else { held.unkept }, ..held };
+    table.hold(Some(held.clone()));
+    app.views.tables.make_room(job.id, run, held.grid.len());
+    if keeps {
+        let keeping = keep(app.clone(), job.clone(), run, held.clone());
+        match app.is_server() {
+            true => drop(tokio::spawn(keeping)),
+            // A command ends soon.
+            false => keeping.await,
+        }
+    }
+    held
+}
+
+/// What is not kept is read again by the next process.
+async fn keep(app: App, job: Job, run: Option<i64>, held: Held) {
+    if let Err(error) = kept::keep(&app, &job, run, &held).await {
+        tracing::warn!(job = %job.name, error = %error.one_line(), "a result table was not kept");
+        return;
+    }
+    let consumed = app.views.tables.consumed(job.id).unwrap_or(held.newest).min(held.newest);
+    if let Err(error) = app.store.forget_result_changes(job.id, consumed, FOR_OTHERS).await {
+        tracing::warn!(job = %job.name, %error, "the log of changed rows was not shortened");
+    }
+}
+
+/// Reads the table of a job again. The answer is the one until now, brought up to date by the log of changes alone, and
+/// the new one; tables of single runs are forgotten.
+pub async fn replace(app: &App, job: &Job) -> Result<(Option<Held>, Held)> {
+    let table = app.views.tables.find(job.id, None);
+    let (app, job) = (app.clone(), job.clone());
+    let replaced = tokio::spawn(async move {
+        let _turn = table.turn.lock().await;
+        let known = match table.held() {
+            Some(held) => Some(held),
+            None => kept::peek(&app, &job, None).await,
+        };
+        let before = match known {
+            Some(known) => catch_up(&app, &job, None, known, &AtomicUsize::new(0)).await?,
+            None => None,
+        };
+        let after = read(&app, &job, None).await?;
+        app.views.tables.forget_runs(job.id);
+        kept::forget(&app.tables(), job.id);
+        Ok((before, put(&app, &job, None, &table, after).await))
+    });
+    replaced.await.map_err(interrupted)?
+}
+
+/// All rows, from the records alone.
+pub async fn read(app: &App, job: &Job, run: Option<i64>) -> Result<Held> {
+    let (as_of, newest) = (app.store.outbox_reach().await?.newest, app.store.newest_result_change(job.id).await?);
+    let mut scan = Scan::new(app, job, &app.store.runs(job.id).await?, run, PAGE)?;
+    let shelf: Arc<dyn Shelf> = Arc::new(OnDisk::create(&app.uploads()).map_err(unreadable)?);
+    let (mut grid, mut pages, mut count) = (Arc::new(Grid::empty(shelf)), Vec::new(), 0);
+    while let Some(page) = scan.next(app).await? {
+        count += page.len();
+        pages.push(rows(&scan, page).await?);
+        if count >= SEGMENT {
+            (grid, count) = (with(grid, std::mem::take(&mut pages)).await?, 0);
+        }
+    }
+    grid = with(grid, pages).await?;
+    Ok(Held { grid, newest, as_of, unkept: None })
 }
 
 /// `None` if the changes behind it are forgotten.
-async fn catch_up(app: &App, job: &Job, run: Option<i64>, mut held: Held) -> Result<Option<Held>> {
-    let mut items: BTreeSet<ItemId> = BTreeSet::new();
-    loop {
-        let Some(changes) = app.store.result_changes(job.id, held.newest, CHANGES).await? else { return Ok(None) };
-        held.newest = changes.newest;
-        items.extend(changes.items);
-        if !changes.more {
-            break;
-        }
-    }
+async fn catch_up(
+    app: &App,
+    job: &Job,
+    run: Option<i64>,
+    mut held: Held,
+    waiting: &AtomicUsize,
+) -> Result<Option<Held>> {
+    let Some((items, newest)) = changed(app, job, held.newest).await? else { return Ok(None) };
+    held.newest = newest;
     if items.is_empty() {
         return Ok(Some(held));
     }
+    waiting.store(items.len(), Ordering::Relaxed);
+    held.unkept = held.unkept.map(|changed| changed + items.len());
     let runs = app.store.runs(job.id).await?;
     let scan = Scan::new(app, job, &runs, run, PAGE)?;
     let items: Vec<ItemId> = items.into_iter().collect();
-    let mut rows = Vec::new();
+    let (mut pages, mut count) = (Vec::new(), 0);
     for page in items.chunks(PAGE) {
-        rows.extend(scan.some(app, page).await?.iter().map(|scanned| row(&scan, scanned)));
-        if rows.len() >= SEGMENT {
-            held.grid = with(held.grid, std::mem::take(&mut rows)).await?;
+        let found = scan.some(app, page).await?;
+        count += found.len();
+        pages.push(rows(&scan, found).await?);
+        if count >= SEGMENT {
+            (held.grid, count) = (with(held.grid, std::mem::take(&mut pages)).await?, 0);
         }
     }
-    held.grid = with(held.grid, rows).await?;
+    held.grid = with(held.grid, pages).await?;
     Ok(Some(held))
 }
 
-fn row(scan: &Scan, (detail, made): &Scanned) -> ResultRow {
-    ResultRow::of(detail, made.as_ref(), |run| scan.number_of(run))
+/// The items whose rows changed behind this number, and the number of the last change; `None` if some are forgotten.
+pub async fn changed(app: &App, job: &Job, after: i64) -> Result<Option<(BTreeSet<ItemId>, i64)>> {
+    let (mut items, mut newest) = (BTreeSet::new(), after);
+    loop {
+        let Some(changes) = app.store.result_changes(job.id, newest, CHANGES).await? else { return Ok(None) };
+        newest = changes.newest;
+        items.extend(changes.items);
+        if !changes.more {
+            return Ok(Some((items, newest)));
+        }
+    }
 }
 
-async fn with(grid: Arc<Grid>, rows: Vec<ResultRow>) -> Result<Arc<Grid>> {
-    if rows.is_empty() {
+/// The items of a sample of the rows that are not what the records say, those apart that changed since.
+pub async fn sample(app: &App, job: &Job, run: Option<i64>, held: &Held, rows_of: usize) -> Result<Vec<ItemId>> {
+    let len = held.grid.len() as u32;
+    let slots: BTreeSet<u32> = (0..rows_of.min(len as usize)).map(|_| fastrand::u32(0..len)).collect();
+    let mut slots: Vec<u32> = slots.into_iter().collect();
+    slots.sort_unstable_by_key(|slot| held.grid.item(*slot));
+    let items: Vec<ItemId> = slots.iter().map(|slot| held.grid.item(*slot)).collect();
+    let runs: Vec<Run> = app.store.runs(job.id).await?;
+    let scan = Scan::new(app, job, &runs, run, PAGE)?;
+    let records = rows(&scan, scan.some(app, &items).await?).await?;
+    // After the rows: what changed before they were read is among these.
+    let Some((changed, _)) = changed(app, job, held.newest).await? else { return Ok(Vec::new()) };
+    let grid = held.grid.clone();
+    let found = super::computed(move || grid.rows(&slots)).await?.map_err(unreadable)?;
+    let differs = |row: &&ResultRow| {
+        !changed.contains(&row.item) && !records.iter().any(|record| record.item == row.item && is_same(record, row))
+    };
+    Ok(found.iter().filter(differs).map(|row| row.item).collect())
+}
+
+/// `flaky` is told by all rows together.
+pub fn is_same(one: &ResultRow, other: &ResultRow) -> bool {
+    let plain = |row: &ResultRow| {
+        let mut row = ResultRow { flaky: false, ..row.clone() };
+        row.scores.sort_by(|a, b| (a.turn, &a.name).cmp(&(b.turn, &b.name)));
+        row
+    };
+    plain(one) == plain(other)
+}
+
+async fn rows(scan: &Scan, page: Vec<Scanned>) -> Result<Vec<ResultRow>> {
+    let numbers = scan.numbers();
+    super::computed(move || {
+        let number = |run| numbers.get(&run).copied().unwrap_or_default();
+        page.iter().map(|(detail, made)| ResultRow::of(detail, made.as_ref(), number)).collect()
+    })
+    .await
+}
+
+async fn with(grid: Arc<Grid>, pages: Vec<Vec<ResultRow>>) -> Result<Arc<Grid>> {
+    if pages.is_empty() {
         return Ok(grid);
     }
-    let made = super::computed(move || grid.with(rows)).await?;
+    let made = super::computed(move || grid.with(pages.into_iter().flatten())).await?;
     Ok(Arc::new(made.map_err(unreadable)?))
 }
 

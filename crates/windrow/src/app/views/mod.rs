@@ -2,17 +2,21 @@
 //! Views live in memory for ten minutes; a client asks again after that. A question that was answered before from the
 //! same tables has the same answer.
 
+mod kept;
 mod load;
 pub mod question;
+pub mod rebuild;
 pub mod scan;
 mod shelf;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use windrow_model::record::Job;
 use windrow_model::{ItemId, JobId, Time};
-use windrow_results::{Grid, Name, Names, Pairs, Seen, Trial, summary};
+use windrow_results::summary::{self, Metric};
+use windrow_results::{Grid, Name, Names, Pairs, Seen, Trial};
 use windrow_wire::{
     BaselineName, ColumnView, FieldList, FieldView, ResultView, TablePage, TableRow, TrialOutcome, VariantView,
     ViewRequest,
@@ -25,7 +29,7 @@ use crate::error::{Code, Error, Result};
 const LIFE_MS: i64 = 10 * 60 * 1000;
 /// The oldest is dropped when one more is made.
 const MAX_VIEWS: usize = 64;
-/// Rows of all views together.
+/// Rows of all views and of their tables together.
 const MAX_KEPT_ROWS: usize = 8_000_000;
 /// Values offered for completion.
 const COMPLETED: usize = 50;
@@ -99,7 +103,7 @@ impl Snapshot {
 
     /// Where the page of so many rows begins that has this item.
     fn page_of(&self, item: ItemId, limit: usize) -> Option<usize> {
-        let slot = self.table.find(item)?;
+        let slot = self.table.slot_of(item)?;
         let at = self.order.iter().position(|other| *other == slot)?;
         Some(at / limit * limit)
     }
@@ -107,7 +111,7 @@ impl Snapshot {
 
 /// Of a row with several.
 fn trials(table: &Grid, item: ItemId) -> Vec<TrialOutcome> {
-    let all = table.find(item).map(|slot| table.trials(slot)).filter(|all| all.len() > 1);
+    let all = table.slot_of(item).map(|slot| table.trials(slot)).filter(|all| all.len() > 1);
     let outcome = |trial: Trial| TrialOutcome {
         trial: trial.trial,
         item: trial.item.to_string(),
@@ -121,7 +125,11 @@ impl Views {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|other| other.made_at + LIFE_MS > view.made_at);
         kept.push(view);
-        let rows = |kept: &[View]| kept.iter().map(|view| view.snapshot.order.len()).sum::<usize>();
+        let rows = |kept: &[View]| {
+            let tables: BTreeMap<_, usize> =
+                kept.iter().map(|view| ((view.job, view.request.run), view.snapshot.table.len())).collect();
+            kept.iter().map(|view| view.snapshot.order.len()).sum::<usize>() + tables.values().sum::<usize>()
+        };
         while kept.len() > MAX_VIEWS || (kept.len() > 1 && rows(&kept[..]) > MAX_KEPT_ROWS) {
             kept.remove(0);
         }
@@ -150,8 +158,8 @@ async fn computed<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 
 pub async fn create(app: &App, actor: &Actor, job: &str, request: ViewRequest) -> Result<ResultView> {
     let (job, _) = lookup::job(app, actor, job).await?;
-    let as_of = app.store.outbox_reach().await?.newest;
-    let table = load::table(app, &job, request.run).await?;
+    let load::Shown { grid: table, as_of, behind } = load::table(app, &job, request.run).await?;
+    let behind = behind as i64;
     let (vs, baseline, variant) = match &request.vs {
         Some(vs) => {
             let (name, baseline, variant) = question::baseline(app, actor, &job, &table, vs).await?;
@@ -161,17 +169,17 @@ pub async fn create(app: &App, actor: &Actor, job: &str, request: ViewRequest) -
     };
     let names = Names { baseline: baseline.is_some(), ..table.names().clone() };
     let asked = question::parse(&request, &names)?;
-    let head = ViewHead { job: job.name.clone(), run: request.run, vs, as_of };
+    let head = ViewHead { job: job.name.clone(), run: request.run, vs, as_of, behind };
     let made_at = app.now();
     let view = match app.views.same(job.id, &request, &table, baseline.as_ref()) {
         Some(known) => {
-            let answer = ResultView { view: new_id(), as_of, ..ResultView::clone(&known.answer) };
+            let answer = ResultView { view: new_id(), as_of, behind, ..ResultView::clone(&known.answer) };
             View { id: answer.view.clone(), made_at, answer: Arc::new(answer), ..known }
         }
         None => {
             let answered = move || -> io::Result<(ResultView, Snapshot)> {
                 let pairs = baseline.map(|baseline| Pairs::new(&table, baseline, variant.as_deref()));
-                let order = table.select(pairs.as_ref(), asked.condition.as_ref(), asked.sort.as_ref())?;
+                let order = table.select(pairs.as_ref(), asked.condition.as_ref(), &asked.order)?;
                 let snapshot = Snapshot { table, pairs, order, lines: OnceLock::new() };
                 Ok((answer(&snapshot, &names, &asked, head)?, snapshot))
             };
@@ -189,16 +197,27 @@ fn new_id() -> String {
     format!("{:016x}{:016x}", fastrand::u64(..), fastrand::u64(..))
 }
 
+/// The numbers of what one run made of its items.
+pub async fn metrics_of_run(app: &App, job: &Job, run: i64) -> Result<Vec<Metric>> {
+    let table = load::current(app, job, Some(run)).await?;
+    computed(move || table.metrics(&(0..table.len() as u32).collect::<Vec<_>>(), None)).await
+}
+
 /// The items of the rows for which a condition holds, in the order of the dataset.
 pub async fn selection(app: &App, job: &Job, run: Option<i64>, condition: Option<&str>) -> Result<Vec<ItemId>> {
-    let table = load::table(app, job, run).await?;
+    let table = load::current(app, job, run).await?;
     let request = ViewRequest { r#where: condition.map(str::to_owned), ..Default::default() };
     let asked = question::parse(&request, table.names())?;
     let items = move || -> io::Result<Vec<ItemId>> {
-        let slots = table.select(None, asked.condition.as_ref(), None)?;
+        let slots = table.select(None, asked.condition.as_ref(), &[])?;
         Ok(slots.iter().map(|slot| table.item(*slot)).collect())
     };
     computed(items).await?.map_err(load::unreadable)
+}
+
+/// Of a job that was deleted.
+pub fn forget(app: &App, job: JobId) {
+    kept::forget(&app.tables(), job);
 }
 
 struct ViewHead {
@@ -206,6 +225,7 @@ struct ViewHead {
     run: Option<i64>,
     vs: Option<BaselineName>,
     as_of: i64,
+    behind: i64,
 }
 
 fn answer(snapshot: &Snapshot, names: &Names, asked: &question::Question, head: ViewHead) -> io::Result<ResultView> {
@@ -223,7 +243,7 @@ fn answer(snapshot: &Snapshot, names: &Names, asked: &question::Question, head: 
         run: head.run,
         vs: head.vs,
         as_of: head.as_of,
-        behind: 0,
+        behind: head.behind,
         total: order.len() as i64,
         rows_of_job: table.len() as i64,
         columns: asked.columns.iter().map(ColumnView::of).collect(),
@@ -231,7 +251,7 @@ fn answer(snapshot: &Snapshot, names: &Names, asked: &question::Question, head: 
         metrics: table.metrics(order, pairs),
         variants: names.variants.iter().map(|name| variant(snapshot, name)).collect(),
         facets: asked.facets.iter().map(facet).collect::<io::Result<_>>()?,
-        groups: asked.group.as_ref().map(|name| table.groups(order, name, pairs)).transpose()?,
+        groups: asked.group.as_ref().map(|by| table.groups(order, by, pairs)).transpose()?,
     })
 }
 
@@ -286,7 +306,7 @@ pub async fn rows(app: &App, actor: &Actor, job: &str, view: &str, page: Page, l
 /// The names that can be asked for, for completion.
 pub async fn fields(app: &App, actor: &Actor, job: &str) -> Result<FieldList> {
     let (job, _) = lookup::job(app, actor, job).await?;
-    let table = load::table(app, &job, None).await?;
+    let table = load::table(app, &job, None).await?.grid;
     let listed = move || -> io::Result<FieldList> {
         let slots: Vec<u32> = (0..table.len() as u32).collect();
         let view = |name: &Name| -> io::Result<FieldView> {

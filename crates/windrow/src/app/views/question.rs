@@ -6,7 +6,7 @@ use windrow_model::SyntaxError;
 use windrow_model::label::NOTE;
 use windrow_model::record::Job;
 use windrow_model::suggest;
-use windrow_results::{Condition, Grid, Kind, Name, Names, Sort};
+use windrow_results::{Condition, Grid, Grouping, Kind, Name, Names, Sort};
 use windrow_wire::{BaselineName, Place, ViewRequest};
 
 use crate::app::actor::Actor;
@@ -16,8 +16,8 @@ use crate::error::{Code, Error, Result};
 
 pub struct Question {
     pub condition: Option<Condition>,
-    pub sort: Option<Sort>,
-    pub group: Option<Name>,
+    pub order: Vec<Sort>,
+    pub group: Option<Grouping>,
     pub columns: Vec<Name>,
     pub facets: Vec<Name>,
 }
@@ -26,7 +26,8 @@ pub fn parse(request: &ViewRequest, names: &Names) -> Result<Question> {
     let text = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
     let condition = text(&request.r#where)
         .map(|text| Condition::parse(&text, names).map_err(|error| invalid("where", &text, error)));
-    let sort = text(&request.sort).map(|text| Sort::parse(&text, names).map_err(|error| invalid("sort", &text, error)));
+    let order =
+        text(&request.sort).map(|text| Sort::parse(&text, names).map_err(|error| invalid("sort", &text, error)));
     let named = |field: &'static str| {
         move |text: &String| Name::parse(text, names).map_err(|error| invalid(field, text, error))
     };
@@ -40,10 +41,11 @@ pub fn parse(request: &ViewRequest, names: &Names) -> Result<Question> {
         Some(facets) => facets.iter().map(named("facets")).collect::<Result<_>>()?,
     };
     let group = text(&request.group);
+    let group = group.map(|text| Grouping::parse(&text, names).map_err(|error| invalid("group", &text, error)));
     Ok(Question {
         condition: condition.transpose()?,
-        sort: sort.transpose()?,
-        group: group.as_ref().map(named("group")).transpose()?,
+        order: order.transpose()?.unwrap_or_default(),
+        group: group.transpose()?,
         columns,
         facets,
     })
@@ -71,11 +73,16 @@ fn usual_columns(names: &Names) -> Vec<Name> {
             columns.push(Name::Delta(evaluator.clone()));
         }
     }
-    columns.extend([Name::LatencyMs, Name::Cost, Name::Expected]);
+    columns.extend([Name::LatencyMs, Name::Cost]);
+    columns.extend(names.has_expected().then_some(Name::Expected));
     if names.baseline {
         columns.push(Name::BaselineOutput);
     }
-    columns.push(Name::Output);
+    // The output is that of the last column.
+    match names.outputs.is_empty() {
+        true => columns.push(Name::Output),
+        false => columns.extend(names.outputs.iter().cloned().map(Name::OutputOf)),
+    }
     columns
 }
 
@@ -128,6 +135,6 @@ pub async fn baseline(
         }
         _ => lookup::run(app, actor, vs.trim()).await?,
     };
-    let loaded = load::table(app, &other, Some(run.no)).await?;
+    let loaded = load::current(app, &other, Some(run.no)).await?;
     Ok((named(format!("{}#{}", other.name, run.no), "named in the request"), loaded, None))
 }

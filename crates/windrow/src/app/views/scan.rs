@@ -2,6 +2,7 @@
 //! size takes the memory of one page.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use windrow_model::record::{ItemDetail, ItemResult, Job, Run};
 use windrow_model::store::ItemFilter;
@@ -19,7 +20,7 @@ const NEAR: i64 = 8;
 pub struct Scan {
     job: JobId,
     run: Option<RunId>,
-    numbers: BTreeMap<RunId, i64>,
+    numbers: Arc<BTreeMap<RunId, i64>>,
     /// A slice of an ingest job may have a million steps, and none of them is an answer.
     steps: bool,
     page: usize,
@@ -37,7 +38,7 @@ impl Scan {
         Ok(Self {
             job: job.id,
             run,
-            numbers: runs.iter().map(|run| (run.id, run.no)).collect(),
+            numbers: Arc::new(runs.iter().map(|run| (run.id, run.no)).collect()),
             steps: job.kind != windrow_ingest::KIND,
             page,
             after: None,
@@ -47,6 +48,10 @@ impl Scan {
 
     pub fn number_of(&self, run: RunId) -> i64 {
         self.numbers.get(&run).copied().unwrap_or_default()
+    }
+
+    pub fn numbers(&self) -> Arc<BTreeMap<RunId, i64>> {
+        self.numbers.clone()
     }
 
     /// Some of the items, as `next` has them; those without a result of the run are left out.

@@ -5,6 +5,7 @@ use windrow_model::alert::Severity;
 use windrow_wire::{AlertList, AlertView};
 
 use crate::cli::view::output::{self, Show};
+use crate::cli::view::paging;
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 use crate::text;
@@ -19,6 +20,9 @@ pub struct Args {
     /// Maximum number of cleared alerts
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
     limit: u16,
+    /// Cursor printed by the previous page: shows older alerts only
+    #[arg(long, value_name = "CURSOR")]
+    after: Option<AlertId>,
     /// Note that you look after the active alert with this id; it stays active until its condition ends
     #[arg(long, value_name = "ID")]
     acknowledge: Option<AlertId>,
@@ -31,7 +35,14 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
     if let Some(alert) = args.acknowledge {
         api.acknowledge_alert(alert).await?;
     }
-    output::show(&api.alerts(args.limit.into()).await?, args.json);
+    let mut list = api.alerts(args.after, args.limit.into()).await?;
+    if args.after.is_some() {
+        list.active.clear();
+    }
+    output::show(&list, args.json);
+    if let Some(next) = list.next.filter(|_| !args.json) {
+        output::print(&paging::more(&next));
+    }
     Ok(Exit::Passed)
 }
 

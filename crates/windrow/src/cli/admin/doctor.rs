@@ -30,7 +30,7 @@ pub struct Args {
     json: bool,
 }
 
-/// Passed checks shown on a terminal beside a problem.
+/// Passed checks shown on a terminal next to a problem.
 const SHOWN: usize = 4;
 
 #[derive(Serialize)]

@@ -3,19 +3,23 @@
 use windrow_wire::{KeyList, Timestamp};
 
 use crate::cli::view::output::{self, Show};
+use crate::cli::view::paging::Paging;
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 
 /// List API keys, including expired and revoked ones
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    #[command(flatten)]
+    paging: Paging,
     /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
 
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
-    output::show(&api.keys().await?, args.json);
+    let list = api.keys().await?;
+    args.paging.show(list, |list| &mut list.keys, |key| key.id.clone(), args.json)?;
     Ok(Exit::Passed)
 }
 

@@ -4,6 +4,7 @@ use windrow_model::SessionId;
 use windrow_wire::{NodeList, NodeView};
 
 use crate::cli::view::output::{self, Show};
+use crate::cli::view::paging::Paging;
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 use crate::text;
@@ -11,6 +12,8 @@ use crate::text;
 /// List the nodes that share this database
 #[derive(Debug, clap::Args)]
 pub struct ListArgs {
+    #[command(flatten)]
+    paging: Paging,
     /// Print JSON to stdout
     #[arg(long)]
     json: bool,
@@ -27,7 +30,8 @@ pub struct DrainArgs {
 }
 
 pub async fn list(api: &Api, args: ListArgs) -> Result<Exit> {
-    output::show(&api.nodes().await?, args.json);
+    let list = api.nodes().await?;
+    args.paging.show(list, |list| &mut list.nodes, |node| node.id.clone(), args.json)?;
     Ok(Exit::Passed)
 }
 

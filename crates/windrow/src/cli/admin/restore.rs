@@ -67,7 +67,7 @@ pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
     let whole = std::path::absolute(&options.data).map_err(failed)?;
     let parent = whole.parent().unwrap_or(Path::new("/"));
     std::fs::create_dir_all(parent).map_err(failed)?;
-    // Beside its place, so that it appears there in one step; gone again if anything is wrong.
+    // In a temporary directory next to the final one, so that it appears in one step and is removed after an error.
     let stage = tempfile::Builder::new().prefix(".windrow-restore-").tempdir_in(parent).map_err(failed)?;
     let (archive, folder) = (args.file.clone(), stage.path().to_owned());
     let unpacking = tokio::task::spawn_blocking(move || unpack(&archive, &folder)).await;

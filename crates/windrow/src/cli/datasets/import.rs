@@ -107,7 +107,7 @@ fn located(args: &Args) -> Result<DatasetFile> {
         return Err(usage("the delimiter must be one ASCII character".into(), "for example `,` or `;`".into()));
     }
     if !args.file.is_file() {
-        return Err(usage(format!("there is no file {}", args.file.display()), "check the path".into()));
+        return Err(usage(format!("file {} not found", args.file.display()), "check the path".into()));
     }
     DatasetFile::named(args.file.clone(), args.format, args.delimiter).ok_or_else(|| {
         let what = format!("unknown format: {}", args.file.display());

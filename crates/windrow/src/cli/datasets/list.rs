@@ -3,6 +3,7 @@
 use windrow_wire::DatasetList;
 
 use crate::cli::view::output::{self, Show};
+use crate::cli::view::paging::Paging;
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 use crate::text;
@@ -13,13 +14,16 @@ pub struct Args {
     /// Workspace [default: `default`, or the workspace of the API key]
     #[arg(long)]
     workspace: Option<String>,
+    #[command(flatten)]
+    paging: Paging,
     /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
 
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
-    output::show(&api.datasets(args.workspace.as_deref()).await?, args.json);
+    let list = api.datasets(args.workspace.as_deref()).await?;
+    args.paging.show(list, |list| &mut list.datasets, |dataset| dataset.name.clone(), args.json)?;
     Ok(Exit::Passed)
 }
 

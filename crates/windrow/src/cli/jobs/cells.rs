@@ -79,7 +79,7 @@ impl Show for CellList {
     }
 }
 
-/// The value, or why there is none.
+/// The value, or why it is missing.
 fn shown(cell: &CellView) -> &str {
     let reason = cell.reason.as_deref();
     cell.preview.as_deref().or(reason).unwrap_or_default()

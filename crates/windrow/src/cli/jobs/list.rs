@@ -3,6 +3,7 @@
 use windrow_engine::SystemClock;
 use windrow_model::store::JobFilter;
 use windrow_model::view::filter::JobWord;
+use windrow_model::view::label_filter::LabelFilter;
 use windrow_model::{Clock, JobId, Time};
 use windrow_wire::JobList;
 
@@ -23,6 +24,9 @@ pub struct Args {
     /// Filter by a part of the name
     #[arg(long)]
     name: Option<String>,
+    /// Filter by labels, e.g. region=eu,service=cdc; labels are creator, service, environment, region, az and extra.NAME
+    #[arg(long, value_name = "NAME=VALUE,…", value_parser = LabelFilter::of_jobs)]
+    labels: Option<LabelFilter>,
     /// Maximum number of rows
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: usize,
@@ -43,6 +47,7 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
         kind: args.kind,
         status: args.status,
         name_contains: args.name,
+        labels: args.labels.unwrap_or_default(),
         scheduled: false,
         before: args.after,
         limit: args.limit,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use windrow_model::record::LogLevel;
 use windrow_wire::LogLine;
 
-use crate::cli::view::output;
+use crate::cli::view::{output, paging};
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 use crate::text::style;
@@ -23,6 +23,9 @@ pub struct Args {
     /// Cursor: show only entries after this id
     #[arg(long, value_name = "CURSOR", default_value_t = 0)]
     after: i64,
+    /// Maximum number of entries [default: all]
+    #[arg(long, value_name = "N", conflicts_with = "follow", value_parser = clap::value_parser!(u32).range(1..))]
+    limit: Option<u32>,
     /// Show only entries of this level and above: info, warn or error
     #[arg(long, value_name = "LEVEL", value_parser = level)]
     level: Option<LogLevel>,
@@ -50,12 +53,20 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
 
 /// Returns the id of the last line printed.
 async fn print_from(api: &Api, args: &Args, mut after: i64) -> Result<i64> {
+    let mut left = args.limit.map_or(usize::MAX, |limit| limit as usize);
     loop {
         let page = api.logs(&args.job, after, args.level).await?;
         for line in &page.lines {
+            if left == 0 {
+                if !args.json {
+                    output::print(&paging::more(&after.to_string()));
+                }
+                return Ok(after);
+            }
+            (left, after) = (left - 1, line.id);
             if args.json { output::print_json_line(line) } else { output::print(&text(line)) }
         }
-        if page.next == after {
+        if page.next <= after && page.lines.is_empty() {
             return Ok(after);
         }
         after = page.next;

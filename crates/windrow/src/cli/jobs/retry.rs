@@ -1,14 +1,16 @@
 //! `windrow jobs retry`
 
 use windrow_model::ErrorClass;
+use windrow_model::aggregate::Aggregates;
 use windrow_model::state::{Mode, RunState};
-use windrow_wire::JobRow;
 use windrow_wire::request::{ItemRef, Retry};
+use windrow_wire::{JobDetail, JobRow};
 
 use crate::cli::run::{follow, result};
 use crate::cli::view::output;
 use crate::client::api::Api;
 use crate::error::{Code, Error, Exit, Result};
+use crate::text;
 
 /// Retry failed and cancelled items
 ///
@@ -50,7 +52,7 @@ impl Args {
 }
 
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
-    let job = api.job(&args.job).await?.job;
+    let JobDetail { job, aggregates, .. } = api.job(&args.job).await?;
     if !job.latest_run.state.is_final() {
         return unfinished(api, &job, args).await;
     }
@@ -63,8 +65,30 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
         let report = follow::report(api, &job.name, false, true);
         return result::show_earlier(api, &job.latest_run.id, &report).await;
     }
+    let chosen = chosen(&job, aggregates.as_ref(), &wish);
     let run = api.retry(&job.id, wish).await?;
+    if let Some(chosen) = chosen.filter(|_| !args.shown.quiet) {
+        output::say(&chosen);
+    }
     follow::to_end(api, &job.name, &run, false, args.shown).await
+}
+
+/// `Retrying 9 of 12 failed items`, where the choice is one of error classes.
+fn chosen(job: &JobRow, aggregates: Option<&Aggregates>, wish: &Retry) -> Option<String> {
+    let Retry { errors, items, evaluators, unjudged, columns } = wish;
+    if !(items.is_empty() && evaluators.is_empty() && !unjudged && columns.is_empty()) {
+        return None;
+    }
+    let (failed, cancelled) = (job.items.failed, job.items.cancelled);
+    if errors.is_empty() {
+        return Some(match cancelled {
+            0 => format!("Retrying {}", text::plural(failed, "failed item")),
+            n => format!("Retrying {} failed and {}", text::count(failed), text::plural(n, "cancelled item")),
+        });
+    }
+    let of_class = |class: &ErrorClass| aggregates?.errors.get(class.as_str()).copied();
+    let n: i64 = errors.iter().filter_map(of_class).sum();
+    Some(format!("Retrying {} of {} failed items", text::count(n), text::plural(failed, "failed item")))
 }
 
 /// An interrupted retry is resumed; any other unfinished run belongs to its job file.

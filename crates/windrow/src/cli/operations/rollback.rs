@@ -87,7 +87,7 @@ async fn preview(api: &Api, args: &Args) -> Result<Exit> {
     };
     let (mut wanted, mut restored) = (TargetFilter { limit: PAGE, ..TargetFilter::default() }, 0);
     loop {
-        let page = api.targets(&args.job, wanted).await?;
+        let page = api.targets(&args.job, wanted.clone()).await?;
         for target in page.targets.iter().filter(|target| chosen(target)) {
             restored += 1;
             if restored <= SHOWN {

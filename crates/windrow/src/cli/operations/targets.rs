@@ -4,10 +4,11 @@ use serde_json::Value;
 use windrow_model::ItemId;
 use windrow_model::view::batch::BatchStatus;
 use windrow_model::view::filter;
+use windrow_model::view::label_filter::LabelFilter;
 use windrow_wire::TargetView;
 
 use crate::app::operations::TargetFilter;
-use crate::cli::view::output;
+use crate::cli::view::{output, paging};
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 use crate::text;
@@ -36,20 +37,32 @@ pub struct Args {
     /// Filter by status, e.g. success, fail, rollback_fail
     #[arg(long, alias = "state", value_name = "STATUS", value_parser = filter::target_status)]
     status: Option<BatchStatus>,
+    /// Filter by labels, e.g. region=eu,type=cdc; labels are creator, service, environment, region, az, id, type, action
+    /// and info.NAME
+    #[arg(long, value_name = "NAME=VALUE,…", value_parser = LabelFilter::of_targets)]
+    labels: Option<LabelFilter>,
+    /// Maximum number of targets [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    limit: Option<u32>,
+    /// Cursor printed by the previous page
+    #[arg(long, value_name = "CURSOR")]
+    after: Option<i64>,
 }
 
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
     let form = if args.json { Form::Json } else { args.form };
-    let mut wanted = TargetFilter { status: args.status, limit: PAGE, ..TargetFilter::default() };
-    let mut table = Vec::new();
+    let (status, labels, after) = (args.status, args.labels.unwrap_or_default(), args.after.map(ItemId));
+    let mut wanted = TargetFilter { status, labels, after, limit: PAGE, ..TargetFilter::default() };
+    let (mut table, mut more) = (Vec::new(), None);
+    let mut left = args.limit.map_or(usize::MAX, |limit| limit as usize);
     let mut first = true;
     // Page by page, so that memory does not depend on how many there are.
     loop {
-        let page = api.targets(&args.job, wanted).await?;
+        let page = api.targets(&args.job, wanted.clone()).await?;
         if std::mem::take(&mut first) {
             head(form);
         }
-        for target in &page.targets {
+        for target in page.targets.iter().take(left) {
             match form {
                 Form::Json => output::print_json_line(target),
                 Form::Csv => output::print(&cells(target).map(|cell| quoted(&cell)).join(",")),
@@ -57,6 +70,11 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
                 Form::Table => table.push(row(target)),
             }
         }
+        if page.targets.len() > left || (page.targets.len() == left && page.next.is_some()) {
+            more = page.targets.get(left - 1).map(|last| last.item.clone());
+            break;
+        }
+        left -= page.targets.len();
         wanted.after = page.next.and_then(|next| next.parse().ok()).map(ItemId);
         if wanted.after.is_none() {
             break;
@@ -64,6 +82,7 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
     }
     if form == Form::Table {
         output::print(&output::table(&["TARGET", ">WAVE", "STATUS", "VERIFIED", ">TIME", "CHANGE"], table));
+        more.iter().for_each(|next| output::print(&paging::more(next)));
     }
     Ok(Exit::Passed)
 }
@@ -76,10 +95,30 @@ fn head(form: Form) {
     }
 }
 
-const HEADINGS: [&str; 10] =
-    ["item", "target", "wave", "status", "verified", "tries", "duration_ms", "before", "after", "error"];
+const HEADINGS: [&str; 20] = [
+    "item",
+    "target",
+    "wave",
+    "status",
+    "verified",
+    "tries",
+    "duration_ms",
+    "before",
+    "after",
+    "error",
+    "target_id",
+    "target_type",
+    "action",
+    "creator",
+    "service",
+    "environment",
+    "region",
+    "az",
+    "version",
+    "retries",
+];
 
-fn cells(record: &TargetView) -> [String; 10] {
+fn cells(record: &TargetView) -> [String; 20] {
     let json = |value: &Option<Value>| value.as_ref().map(Value::to_string).unwrap_or_default();
     [
         record.item.clone(),
@@ -92,6 +131,16 @@ fn cells(record: &TargetView) -> [String; 10] {
         json(&record.before),
         json(&record.after),
         record.error.clone().unwrap_or_default(),
+        record.labels.target_id.clone(),
+        record.labels.target_type.clone(),
+        record.labels.action.clone(),
+        record.labels.creator.clone(),
+        record.labels.service.clone(),
+        record.labels.environment.clone(),
+        record.labels.region.clone(),
+        record.labels.az.clone(),
+        record.version.to_string(),
+        record.retries.to_string(),
     ]
 }
 

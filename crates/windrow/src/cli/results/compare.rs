@@ -19,14 +19,14 @@ enum Format {
 
 /// Compare two to ten runs or variants row by row
 ///
-/// Each is compared with the first. Rows are matched by content, so runs of different jobs over the same rows can be
-/// compared.
+/// Each is compared with the first. Rows are matched by the `id` of the job file, else by content, so runs of different
+/// jobs over the same rows can be compared.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The baseline, then the runs to compare with it; `JOB@VARIANT` for one variant
     #[arg(value_name = "JOB[#RUN][@VARIANT]", num_args = 2..=10, required = true)]
     runs: Vec<String>,
-    /// List up to N regressed and fixed rows with their outputs; without it, 10 regressed rows on one line each
+    /// List up to N regressed, fixed and fallen rows with their outputs; without it, 10 rows on one line each
     #[arg(long, value_name = "N")]
     rows: Option<usize>,
     /// Form of the output

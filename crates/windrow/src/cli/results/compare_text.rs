@@ -49,7 +49,6 @@ fn of_change(view: &ComparisonView, change: &SideChange, full: bool) -> String {
     };
     let compared = Compared { before: head(before), after: head(after), comparison: change.comparison.clone() };
     let mut page = of_both(&compared);
-    page += &format!("\n{}", evidence(change));
     if !change.definition.is_empty() {
         page += &format!("\n{}\n", style::bold("Changed in the definition"));
         for field in &change.definition {
@@ -60,12 +59,17 @@ fn of_change(view: &ComparisonView, change: &SideChange, full: bool) -> String {
     }
     for (name, found) in &change.comparison.evaluators {
         page += &flips(name, "Regressed", found.broken, &found.broken_rows, &change.rows);
+        // Where every lower value is a row that regressed, nothing is left to say.
+        if found.regressed > found.broken {
+            page += &flips(name, "Fell most", found.regressed, &found.fallen_rows, &change.rows);
+        }
         if full {
             page += &flips(name, "Fixed", found.fixed, &found.fixed_rows, &change.rows);
         }
     }
     for row in change.rows.iter().filter(|_| full) {
-        let _ = writeln!(page, "\n{} {}, row {}", style::bold(&row.change), row.evaluator, row.row);
+        let place = tables::row_of(row.row, row.variant.as_deref());
+        let _ = writeln!(page, "\n{} {}, {place}", style::bold(&row.change), row.evaluator);
         for (name, text) in texts(row) {
             let _ = writeln!(page, "  {} {}", style::dim(format!("{name:<8}")), fitted(text));
         }
@@ -110,6 +114,11 @@ fn of_both(compared: &Compared) -> String {
         page += &alone(name, difference.only_before, before);
         page += &alone(name, difference.only_after, after);
     }
+    let evidence: String =
+        comparison.evaluators.iter().filter_map(|(name, found)| tables::evidence(name, found)).collect();
+    if !evidence.is_empty() {
+        page += &format!("\n{evidence}");
+    }
     page
 }
 
@@ -129,9 +138,9 @@ fn flips(name: &str, what: &str, total: i64, rows: &[Flip], outputs: &[ChangedOu
     let mut page = format!("\n{title}: {}\n", text::plural(total, "row"));
     for flip in rows {
         let value = |value: Option<f64>| tables::number(value, None);
-        let row = flip.ordinal + 1;
-        let said = outputs.iter().find(|output| output.row == row && output.evaluator == name);
-        let head = format!("  row {row:<6}  {} → {}  ", value(flip.before_value), value(flip.after_value));
+        let (row, item) = (tables::row_of(flip.ordinal + 1, flip.variant.as_deref()), flip.after.to_string());
+        let said = outputs.iter().find(|output| output.item == item && output.evaluator == name);
+        let head = format!("  {row:<10}  {} → {}  ", value(flip.before_value), value(flip.after_value));
         let reason = said.map_or("", |output| output.reason.as_str());
         page += &format!("{}\n", format!("{head}{}", output::fitted(reason, head.chars().count())).trim_end());
     }
@@ -139,27 +148,6 @@ fn flips(name: &str, what: &str, total: i64, rows: &[Flip], outputs: &[ChangedOu
         more @ 1.. => page + &format!("  … {} more\n", text::count(more)),
         _ => page,
     }
-}
-
-/// How sure one can be.
-fn evidence(change: &SideChange) -> String {
-    let p = |p: Option<f64>| p.map_or("–".to_owned(), |p| format!("{p:.4}"));
-    let rows = change.comparison.evaluators.iter().map(|(name, found)| {
-        vec![
-            name.clone(),
-            text::count(found.improved),
-            text::count(found.same),
-            text::count(found.regressed),
-            p(found.p),
-            p(found.p_adjusted),
-            found.test.clone(),
-            found.mde.map_or("–".to_owned(), |mde| format!("{mde:.3}")),
-            found.verdict().to_owned(),
-        ]
-    });
-    let headings =
-        ["EVALUATOR", ">IMPROVED", ">SAME", ">REGRESSED", ">P", ">P (HOLM)", "TEST", ">DETECTABLE", "RESULT"];
-    output::table(&headings, rows.collect())
 }
 
 /// For a comment on a pull request.
@@ -172,7 +160,7 @@ pub fn markdown(view: &ComparisonView) -> String {
         for (name, found) in &change.comparison.evaluators {
             let p = found.p_adjusted.map_or("–".to_owned(), |p| format!("{p:.4}"));
             let [before, after, by] = numbers(found);
-            let _ = writeln!(page, "| {} | {before} | {after} | {by} | {p} | {} |", cell(name), found.verdict());
+            let _ = writeln!(page, "| {} | {before} | {after} | {by} | {p} | {} |", cell(name), found.verdict);
         }
         for field in &change.definition {
             let value = |value: &Option<String>| cell(&fitted(value.as_deref().unwrap_or("–")));
@@ -184,7 +172,9 @@ pub fn markdown(view: &ComparisonView) -> String {
         for row in &change.rows {
             let output = |text: &Option<String>| cell(&fitted(text.as_deref().unwrap_or("–")));
             let (before, after) = (output(&row.before), output(&row.after));
-            let _ = writeln!(page, "| {} | {} | {} | {before} | {after} |", row.row, cell(&row.evaluator), row.change);
+            let place = row.variant.as_ref().map_or(row.row.to_string(), |variant| format!("{} {variant}", row.row));
+            let (place, evaluator) = (cell(&place), cell(&row.evaluator));
+            let _ = writeln!(page, "| {place} | {evaluator} | {} | {before} | {after} |", row.change);
         }
         page.push('\n');
     }
@@ -215,9 +205,7 @@ pub fn lean(view: &ComparisonView) -> String {
             let _ = writeln!(
                 page,
                 "{name} {before}>{after} {by} p={p} {} n={} up={up} same={same} down={down} mde={mde} {}",
-                found.test,
-                found.rows,
-                found.verdict()
+                found.test, found.rows, found.verdict
             );
         }
         for field in &change.definition {
@@ -225,7 +213,8 @@ pub fn lean(view: &ComparisonView) -> String {
             let _ = writeln!(page, "def {} {:?}>{:?}", field.path, value(&field.before), value(&field.after));
         }
         for row in &change.rows {
-            let _ = write!(page, "{} {} row={} item={}", row.change, row.evaluator, row.row, row.item);
+            let variant = row.variant.as_ref().map_or(String::new(), |variant| format!(" variant={variant}"));
+            let _ = write!(page, "{} {} row={}{variant} item={}", row.change, row.evaluator, row.row, row.item);
             for (name, text) in texts(row) {
                 let _ = write!(page, " {name}={:?}", fitted(text));
             }

@@ -151,7 +151,7 @@ impl Show for Labelled {
 impl Show for LabelList {
     fn text(&self) -> String {
         if self.labels.is_empty() {
-            return "Nobody has labelled this item.".to_owned();
+            return "This item has no labels.".to_owned();
         }
         let said = |label: &LabelView| match (&label.note, label.value, &label.verdict) {
             (Some(note), ..) => note.clone(),

@@ -41,7 +41,7 @@ pub async fn write(api: &Api, run: &str, options: &Options, target: &Target) -> 
     let Target { format, path } = target;
     let Some(path) = path else {
         return match api.report(run, options, *format, &mut tokio::io::stdout()).await? {
-            // A reader that went away (`| head`) is no error.
+            // A reader that went away (`| head`) is not an error.
             Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(unwritable("on stdout", &error)),
             _ => Ok(()),
         };

@@ -5,8 +5,8 @@ use windrow_jobfile::dataset::write::defused;
 use windrow_model::record::{dollars, nanos};
 use windrow_model::state::ItemState;
 use windrow_model::view::filter;
-use windrow_results::summary::{Group, Metric};
-use windrow_wire::{ColumnView, ResultView, TableRow, ViewRequest};
+use windrow_results::summary::{Facet, Group, Header, Metric};
+use windrow_wire::{ColumnView, RebuiltTable, ResultView, RowDifference, TableRow, ViewRequest};
 
 use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
@@ -16,33 +16,43 @@ use crate::text::{style, tables};
 
 const NAMES: &str = "\
 Names: id, row, key, variant, target, prompt, trial, state, outcome (pass, fail, error, skipped, cancelled, running, \
-queued), run, error (error class), message, tries, turns, flaky, latency_ms, tokens_in, tokens_out, tokens, \
+queued), run, error (error class), message, tries (attempts over all runs), turns, flaky, latency_ms, tokens_in, tokens_out, tokens, \
 cost (US dollars), finished_at, trace, input, output, output.COLUMN, expected, field.NAME, score.NAME (lowest of all \
 turns), verdict.NAME, reason.NAME, text (input, output and reasons); with --vs also delta.NAME, change.NAME (improved, \
-same, regressed), baseline.output, baseline.outcome, baseline.score.NAME; of people: reviewed, label.NAME, \
+same, regressed), delta.latency_ms, delta.tokens, delta.cost, baseline.output, baseline.outcome, baseline.score.NAME; of people: reviewed, label.NAME, \
 corrected.NAME (the label, else the score). Operators: = != < <= > >=, in (…), not in (…), \
 is null, is not null, contains, matches; combine conditions with and, or, not and parentheses. Missing values match only \
 `is null` and sort last.";
 
+/// Characters of the longest bar, and of a value.
+const BAR: i64 = 24;
+const VALUE: usize = 60;
+
 /// Show the results of a job as a table
 #[derive(Debug, clap::Args)]
-#[command(after_help = NAMES)]
+#[command(after_help = NAMES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// Job name or id; `#N` selects the results of one run
-    #[arg(value_name = "JOB[#RUN]")]
-    job: String,
+    #[arg(value_name = "JOB[#RUN]", required = true)]
+    job: Option<String>,
     /// Filter by status, e.g. `fail` or `failed`
     #[arg(long, alias = "state", value_name = "STATUS", value_parser = filter::item_state)]
     status: Option<ItemState>,
     /// Filter by expression, e.g. `score.exact < 0.5`
     #[arg(long = "where", value_name = "CONDITION")]
     condition: Option<String>,
-    /// Sort by a name; a leading `-` sorts in descending order
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    /// Sort by names, separated by commas; a leading `-` sorts in descending order
+    #[arg(long, value_name = "NAMES", allow_hyphen_values = true)]
     sort: Option<String>,
-    /// Show the metrics of each value of a name instead of rows
+    /// Show the metrics of each value of a name instead of rows; `latency_ms by 250` sets the width of ranges
     #[arg(long, value_name = "NAME")]
     group: Option<String>,
+    /// Count the values of names, separated by commas; without a name, of a choice that fits the job
+    #[arg(long, value_name = "NAMES", num_args = 0..=1, require_equals = true, default_missing_value = "*",
+        conflicts_with = "csv")]
+    facets: Option<String>,
     /// Baseline: `JOB#RUN`, `#RUN` of the same job, or `variant NAME`
     #[arg(long, value_name = "BASELINE")]
     vs: Option<String>,
@@ -63,6 +73,24 @@ pub struct Args {
     csv: bool,
 }
 
+#[derive(Debug, clap::Subcommand)]
+pub enum Command {
+    Rebuild(RebuildArgs),
+}
+
+/// Read the table of a job from the records again
+///
+/// The table is kept up by a log of changed rows. This command does not trust the log: it reads all records again and
+/// says which rows differed. Nothing should differ.
+#[derive(Debug, clap::Args)]
+pub struct RebuildArgs {
+    /// Job name or id
+    job: String,
+    /// Print JSON to stdout
+    #[arg(long)]
+    json: bool,
+}
+
 /// The view and a page of its rows.
 #[derive(Serialize)]
 struct Results {
@@ -74,7 +102,11 @@ struct Results {
 }
 
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
-    let (job, run) = numbered(&args.job);
+    if let Some(Command::Rebuild(args)) = args.command {
+        output::show(&api.rebuild_results(&args.job).await?, args.json);
+        return Ok(Exit::Passed);
+    }
+    let (job, run) = numbered(&args.job.unwrap_or_default());
     let status = args.status.map(|state| format!("state = {state}"));
     let condition = match (status, args.condition) {
         (Some(status), Some(condition)) => Some(format!("({condition}) and {status}")),
@@ -87,7 +119,7 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
         sort: args.sort,
         group: args.group,
         columns: args.columns,
-        facets: None,
+        facets: args.facets.map(|names| names.split(',').map(|name| name.trim().to_owned()).collect()),
     };
     let view = api.view(&job, request).await?;
     let rows = match view.groups.is_some() {
@@ -116,7 +148,17 @@ impl Show for Results {
         let versus = view.vs.as_ref().map_or(String::new(), |vs| format!(", compared with {}", vs.name));
         let (total, all) = (text::count(view.total), text::plural(view.rows_of_job, "row"));
         let mut page = format!("{total} of {all} match{versus}\n");
+        if view.behind > 0 {
+            let rows = text::plural(view.behind, "changed row");
+            page += &style::yellow(&format!("{rows} not shown yet: the table is being read. Try again in a moment."));
+            page += "\n";
+        }
+        page += &header(&view.header);
+        if view.groups.is_none() && view.vs.is_none() {
+            page += &cards(&view.metrics);
+        }
         page += &corrections(&view.metrics);
+        page += &view.facets.iter().map(facet).collect::<String>();
         if let Some(groups) = &view.groups {
             return page + "\n" + &of_groups(groups);
         }
@@ -133,6 +175,99 @@ impl Show for Results {
         let next = after + rows.len();
         if (next as i64) < view.total {
             page += &format!("\n{}\n", style::dim(format!("more: --after {next}")));
+        }
+        page
+    }
+}
+
+/// `40 pass · 8 fail · P50 1.2 s, P90 2.0 s · 1,200 tokens · $0.01`
+fn header(header: &Header) -> String {
+    let mut parts: Vec<String> =
+        header.outcomes.iter().map(|(outcome, n)| format!("{} {outcome}", text::count(*n))).collect();
+    if let Some(latency) = header.latency {
+        let [p50, p90, p99] = [latency.p50, latency.p90, latency.p99].map(text::duration);
+        parts.push(format!("P50 {p50}, P90 {p90}, P99 {p99}"));
+    }
+    let tokens = header.tokens_in + header.tokens_out;
+    if tokens > 0 {
+        parts.push(text::plural(tokens, "token"));
+    }
+    if header.cost > 0.0 {
+        parts.push(dollars(nanos(header.cost)));
+    }
+    if parts.is_empty() { String::new() } else { parts.join(" · ") + "\n" }
+}
+
+/// The score card of each evaluator.
+fn cards(metrics: &[Metric]) -> String {
+    let row = |metric: &Metric| {
+        let mut row = vec![metric.name.clone()];
+        row.extend([metric.n, metric.pass, metric.fail, metric.error, metric.skipped].map(text::count));
+        row.extend([
+            tables::share(metric.pass_rate, metric.pass_interval),
+            tables::number(metric.mean, metric.interval),
+        ]);
+        row
+    };
+    if metrics.is_empty() {
+        return String::new();
+    }
+    let headings = ["EVALUATOR", ">N", ">PASS", ">FAIL", ">ERROR", ">SKIPPED", ">PASS RATE [95% CI]", ">MEAN [95% CI]"];
+    format!("\n{}", output::table(&headings, metrics.iter().map(row).collect()))
+}
+
+fn decimal(number: f64) -> String {
+    if number.abs() >= 1_000.0 { format!("{number:.0}") } else { ((number * 1e6).round() / 1e6).to_string() }
+}
+
+/// The counts of the values of a name, each with a bar.
+fn facet(facet: &Facet) -> String {
+    let (field, mut counts) = match facet {
+        Facet::Values { field, values, null, other } => {
+            let mut counts: Vec<(String, i64)> =
+                values.iter().map(|value| (value.value.clone(), value.count)).collect();
+            counts.extend((*other > 0).then(|| ("other values".to_owned(), *other)));
+            counts.extend((*null > 0).then(|| ("–".to_owned(), *null)));
+            (field, counts)
+        }
+        Facet::Range { field, from, to, bins, null } => {
+            let width = (to - from) / bins.len() as f64;
+            let place = |at: usize| decimal(from + width * at as f64);
+            let range = |(at, n): (usize, &i64)| (format!("{} to {}", place(at), place(at + 1)), *n);
+            let mut counts: Vec<(String, i64)> = match width > 0.0 {
+                true => bins.iter().enumerate().map(range).collect(),
+                false => vec![(decimal(*from), bins.iter().sum())],
+            };
+            counts.extend((*null > 0).then(|| ("–".to_owned(), *null)));
+            (field, counts)
+        }
+    };
+    counts.retain(|(_, n)| *n > 0);
+    let most = counts.iter().map(|(_, n)| *n).max().unwrap_or(1);
+    let row = |(value, n): (String, i64)| {
+        let bar = "█".repeat(((n * BAR) as f64 / most as f64).ceil() as usize);
+        vec![text::line(&value, VALUE), text::count(n), bar]
+    };
+    format!("\n{}", output::table(&[&field.to_uppercase(), ">ROWS", ""], counts.into_iter().map(row).collect()))
+}
+
+impl Show for RebuiltTable {
+    fn text(&self) -> String {
+        let mut page = format!("Rebuilt the result table of {}: {}.\n", self.job, text::plural(self.rows, "row"));
+        page += &match (self.compared, self.differing) {
+            (false, _) => "There was no table to compare with.\n".to_owned(),
+            (true, 0) => "No row differed from the records.\n".to_owned(),
+            (true, rows) => style::yellow(&format!("{} differed from the records:", text::plural(rows, "row"))) + "\n",
+        };
+        for RowDifference { item, names } in &self.differences {
+            page += &format!("  item {item}: {}\n", names.join(", "));
+        }
+        let more = self.differing - self.differences.len() as i64;
+        if more > 0 {
+            page += &format!("  and {more} more\n");
+        }
+        for counter in &self.counters {
+            page += &format!("{}\n", style::yellow(&format!("counter of the job: {counter}")));
         }
         page
     }
@@ -205,6 +340,12 @@ fn shown(row: &TableRow, name: &str) -> String {
             serde_json::Value::Null => "–".to_owned(),
             serde_json::Value::Number(number) if name.contains("score.") || name.starts_with("corrected.") => {
                 format!("{:.3}", number.as_f64().unwrap_or(0.0))
+            }
+            serde_json::Value::Number(number) if matches!(name, "delta.latency_ms" | "delta.tokens") => {
+                format!("{:+}", number.as_f64().unwrap_or(0.0))
+            }
+            serde_json::Value::Number(number) if name == "delta.cost" => {
+                format!("{:+.6}", number.as_f64().unwrap_or(0.0))
             }
             serde_json::Value::Number(number) if name.starts_with("delta.") => {
                 format!("{:+.3}", number.as_f64().unwrap_or(0.0))

@@ -1,11 +1,13 @@
 //! `windrow trends`
 
+use windrow_model::record::{dollars, nanos};
 use windrow_wire::{Trend, TrendPoint, TrendView};
 
 use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
-use crate::text::style;
+use crate::text;
+use crate::text::{style, tables};
 
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// Columns of the bar that shows where a value lies.
@@ -18,7 +20,8 @@ const WIDTH: usize = 24;
 pub struct Args {
     /// Job name or id
     job: String,
-    /// One metric with its runs, e.g. `exact.mean`; default: all, one line each
+    /// One metric with its runs, e.g. `exact.mean`, `exact.pass@3`, `gpt.short.exact.mean`, or with the corrections of
+    /// people `exact.corrected.mean`; default: all, one line each
     #[arg(long, value_name = "METRIC")]
     metric: Option<String>,
     /// Print JSON to stdout
@@ -42,7 +45,7 @@ impl Show for TrendView {
         let (first, last) = (self.runs[0].no, self.runs[self.runs.len() - 1].no);
         let row = |trend: &Trend| {
             let last = trend.points.iter().rev().flatten().next();
-            vec![trend.metric.clone(), line(trend), last.map_or("–".to_owned(), number)]
+            vec![trend.metric.clone(), line(trend), last.map_or("–".to_owned(), |point| number(&trend.metric, point))]
         };
         let shown = self.metrics.iter().filter(|trend| trend.points.iter().any(Option::is_some));
         let headings = ["METRIC", "TREND", ">LAST [95% CI]"];
@@ -91,7 +94,8 @@ fn chart(view: &TrendView, trend: &Trend) -> String {
         (0..WIDTH).map(sign).collect()
     };
     let rows = view.runs.iter().zip(&trend.points).map(|(run, point)| {
-        let (drawn, value) = point.as_ref().map_or((String::new(), "–".to_owned()), |p| (drawn(p), number(p)));
+        let (drawn, value) =
+            point.as_ref().map_or((String::new(), "–".to_owned()), |p| (drawn(p), number(&trend.metric, p)));
         let changed = if run.changed.is_empty() { String::new() } else { format!("← {}", run.changed.join(", ")) };
         vec![run.no.to_string(), run.at.to_string(), value, drawn, changed]
     });
@@ -99,7 +103,17 @@ fn chart(view: &TrendView, trend: &Trend) -> String {
     format!("{} · {}\n\n{table}", style::bold(&view.job), trend.metric)
 }
 
-fn number(point: &TrendPoint) -> String {
-    let range = point.interval.map_or(String::new(), |i| format!(" [{:.3}, {:.3}]", i.low, i.high));
-    format!("{:.3}{range}", point.value)
+/// In the unit of the metric.
+fn number(metric: &str, point: &TrendPoint) -> String {
+    let measure = metric.rsplit('.').next().unwrap_or_default();
+    match metric {
+        "cost" => return dollars(nanos(point.value)),
+        "tokens" => return text::count(point.value as i64),
+        metric if metric.starts_with("latency.") => return text::duration(point.value as i64),
+        _ => {}
+    }
+    match measure {
+        "mean" => tables::number(Some(point.value), point.interval),
+        _ => tables::share(Some(point.value), point.interval),
+    }
 }

@@ -20,7 +20,7 @@ pub enum Ending {
         run: RunDetail,
         pace: Pace,
     },
-    /// Somebody stopped the process; the run can be continued, or is by a server.
+    /// The process was stopped; the run can be resumed, or a server continues it.
     Interrupted {
         run: RunDetail,
     },
@@ -54,7 +54,7 @@ pub async fn to_end(app: &App, id: RunId, mut progress: Progress) -> Result<Endi
     let mut signals = Signals::listen()?;
     let (before, started) = (run.counters.executed(), Instant::now());
     let running = app.engine(id, run.limits.concurrency).await?;
-    let watched = watch(app, &running, (&job.kind, id), &mut signals, &mut progress).await;
+    let watched = watch(app, &running, id, &mut signals, &mut progress).await;
     match watched {
         Ok(Watched::Settled | Watched::Spent | Watched::Halted) => running.engine.drain().await,
         Ok(Watched::Signal) => interrupt(app, &running, id, &mut signals, &progress).await,
@@ -83,7 +83,7 @@ enum Watched {
 async fn watch(
     app: &App,
     running: &Running,
-    (kind, id): (&str, RunId),
+    id: RunId,
     signals: &mut Signals,
     progress: &mut Progress,
 ) -> Result<Watched> {
@@ -95,9 +95,11 @@ async fn watch(
             run = &mut settled => return Ok(run.map(|_| Watched::Settled)?),
             () = signals.next() => return Ok(Watched::Signal),
             _ = look.tick() => {
-                // A look that fails is no reason to stop working.
-                if let Ok(run) = app.store.run(id).await {
-                    let run = RunDetail::of(kind, &run);
+                // A failed read does not stop the work.
+                if let Ok(run) = app.store.run(id).await
+                    && let Ok(job) = app.store.job(run.job).await
+                {
+                    let run = RunDetail::of(&job.kind, &run).within(&job);
                     let spent = run.state == RunState::Paused && run.spent_its_budget();
                     if spent && run.items.running == 0 {
                         return Ok(Watched::Spent);

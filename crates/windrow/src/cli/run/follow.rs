@@ -26,7 +26,7 @@ pub async fn to_end(api: &Api, job: &str, run: &str, resumed: bool, shown: Shown
     Box::pin(then(api, job, follows, exit, shown)).await
 }
 
-/// What may follow a run by itself.
+/// What may follow a run without another command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Follows {
     Nothing,
@@ -44,7 +44,7 @@ pub fn follows(ending: &Ending) -> Follows {
     }
 }
 
-/// Follows what follows the run by itself, to its end.
+/// Follows the automatic rollback or retry to its end.
 pub async fn then(api: &Api, job: &str, follows: Follows, exit: Exit, shown: Shown) -> Result<Exit> {
     match follows {
         Follows::Nothing => Ok(exit),

@@ -21,7 +21,7 @@ pub fn lines() -> mpsc::Receiver<String> {
     received
 }
 
-/// The error with which feeding ended. Reading to the end of the input is no error: then this never returns.
+/// The error with which feeding ended. Reading to the end of the input is not an error: then this never returns.
 pub async fn broken(feeding: &mut JoinHandle<Result<()>>) -> Error {
     match feeding.await {
         Ok(Err(error)) => error,

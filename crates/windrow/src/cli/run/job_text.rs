@@ -48,7 +48,7 @@ pub fn place(path: &Path, remedy: &str) -> String {
     line.map(|line| format!(" ({}:{line})", path.display())).unwrap_or_default()
 }
 
-/// The line where the last part of `target.openai.base_url` stands that the file has.
+/// The line of the last part of `target.openai.base_url` that the file has.
 fn line_of(text: &str, setting: &str) -> Option<usize> {
     let mut found = None;
     for part in setting.split('.') {

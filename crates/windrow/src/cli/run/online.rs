@@ -1,7 +1,7 @@
 //! `windrow run FILE --online` (E11): rows come in on standard input, one JSON object per line, and
-//! results go out on standard output as they land. The end of the input closes the intake; what is in
-//! is finished. A row that was seen before is left alone, so the same input can be sent again. A run
-//! that goes on tells all its results once more: nobody knows how much of them was read before.
+//! results go out on standard output as they are archived. The end of the input closes the intake; rows that are in
+//! are finished. A row that was seen before is skipped, so the same input can be sent again. A resumed run
+//! prints all its results again, because the reader may have missed any part of them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -84,7 +84,7 @@ impl Feeder {
             }
             match items::feed(&self.app, &self.change, &self.run, items).await {
                 Ok(_) => {}
-                // The run was cancelled and ends by itself.
+                // The run was cancelled and is ending.
                 Err(error) if error.is(Code::IntakeClosed) => return Ok(()),
                 Err(error) => return Err(error),
             }

@@ -73,7 +73,7 @@ impl Feeder {
             let batch = numbered.filter(|(_, line)| !line.trim().is_empty()).collect();
             match self.send(batch).await {
                 Ok(()) => {}
-                // Somebody cancelled the run, and it ends by itself.
+                // The run was cancelled and is ending.
                 Err(error) if error.is(Code::IntakeClosed) => return Ok(()),
                 Err(error) => return Err(error),
             }

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use windrow_model::failure::ErrorClass;
-use windrow_model::gate::{GateVerdict, Judged};
+use windrow_model::gate::{GateVerdict, Judged, Unit};
 use windrow_model::state::{Mode, RunState};
 use windrow_wire::{ItemCounts, ItemRow, RunDetail, RunResult};
 
@@ -190,6 +190,9 @@ fn headline(result: &RunResult, exit: Exit) -> String {
     let status = style::status(status);
     let failed = match items.failed {
         0 => status.clone(),
+        n if conflicts(result) == Some(n) => {
+            format!("{status}, {}", style::yellow(text::plural(n, "conflict")))
+        }
         n => format!("{status}, {}", style::yellow(format!("{} failed", text::plural(n, unit(result))))),
     };
     let (mark, word) = match exit {
@@ -199,6 +202,7 @@ fn headline(result: &RunResult, exit: Exit) -> String {
         }
         Exit::Passed if items.failed == 0 => (style::green(style::OK), status),
         Exit::Passed => (style::yellow(style::WARNING), failed),
+        _ if conflicts(result).is_some() => (style::yellow(style::WARNING), failed),
         _ if run.state == RunState::Completed || items.failed > 0 => (style::red(style::FAILED), failed),
         _ => (style::yellow(style::WARNING), status),
     };
@@ -222,6 +226,9 @@ fn why(result: &RunResult, exit: Exit) -> Option<String> {
             first(GateVerdict::Undecided)
                 .map(|judged| format!("quality gate inconclusive: {}{}", found(judged), why(judged)))
         }
+        Exit::ItemsFailed if conflicts(result).is_some() => {
+            Some(format!("{} not restored, to keep later changes", text::plural(items.failed, "target")))
+        }
         Exit::ItemsFailed | Exit::PartialFail if items.failed > 0 => {
             Some(format!("{} of {} failed", text::count(items.failed), text::plural(items.total, unit(result))))
         }
@@ -237,7 +244,11 @@ fn found(judged: &Judged) -> String {
     let quantity = judged.gate.split_whitespace().next().unwrap_or(&judged.gate);
     match (judged.actual, judged.bound) {
         (Some(actual), Some(bound)) => {
-            format!("{quantity} is {}, required {}", judged.unit.show(actual), judged.unit.show(bound))
+            let shown = match judged.unit {
+                Unit::Number => tables::number(Some(actual), None),
+                unit => unit.show(actual),
+            };
+            format!("{quantity} is {shown}, required {}", judged.unit.show(bound))
         }
         _ => judged.gate.clone(),
     }
@@ -277,7 +288,10 @@ fn next(api: &Api, result: &RunResult, exit: Exit, undoable: bool) -> Vec<String
         }
     } else if items.failed > 0 {
         commands.push(format!("jobs retry {name}{}", worth_retrying(result)));
-        commands.push(format!("results {name} --status failed"));
+        commands.push(match result.job.kind.as_str() {
+            windrow_ingest::KIND => format!("ingest lineage {name} --status FAILED"),
+            _ => format!("results {name} --status failed"),
+        });
     } else if let Some(bad) = result.worst.first().filter(|bad| bad.value.is_some_and(|value| value < 0.5)) {
         commands.push(format!("results {name} --where 'score.{} < 0.5'", bad.evaluator));
     } else if exit == Exit::Error {
@@ -305,12 +319,11 @@ fn facts(result: &RunResult, pace: Option<Pace>) -> Vec<(&'static str, String)> 
         _ => "items",
     };
     facts.push((label, outcomes(result, counted(result), " · ")));
-    if let Some(stats) = &result.ingest {
-        let mut parts = vec![format!("{} fetched", text::count(stats.fetched))];
-        let fates = [(stats.upserted, "upserted"), (stats.skipped, "skipped"), (stats.failed, "rejected")];
-        parts.extend(fates.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", text::count(*n))));
-        parts.push(text::plural(stats.pages, "page"));
-        facts.push(("records", parts.join(" · ")));
+    if result.ingest.is_some() {
+        // Those of a part are with this run.
+        if !is_part(result) {
+            facts.push(("records", records(result).join(" · ")));
+        }
         facts.extend(result.type_changes.iter().map(|change| ("type change", style::yellow(change.to_string()))));
     }
     if let Some(reason) = result.run.reason.as_ref().filter(|_| result.run.state.is_final()) {
@@ -350,6 +363,16 @@ fn facts(result: &RunResult, pace: Option<Pace>) -> Vec<(&'static str, String)> 
     facts
 }
 
+/// `46,210 fetched · 45,985 upserted · 225 skipped · 55 pages`, of the run.
+fn records(result: &RunResult) -> Vec<String> {
+    let Some(stats) = &result.ingest else { return Vec::new() };
+    let mut parts = vec![format!("{} fetched", text::count(stats.fetched))];
+    let fates = [(stats.upserted, "upserted"), (stats.skipped, "skipped"), (stats.failed, "rejected")];
+    parts.extend(fates.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", text::count(*n))));
+    parts.push(text::plural(stats.pages, "page"));
+    parts
+}
+
 /// The whole job; of an earlier run, its own items.
 fn counted(result: &RunResult) -> &ItemCounts {
     if result.job.latest { &result.job.items } else { &result.items }
@@ -363,8 +386,10 @@ fn outcomes(result: &RunResult, items: &ItemCounts, separator: &str) -> String {
         _ => ("succeeded", "cancelled", "skipped"),
     };
     let mut parts = vec![format!("{} {succeeded}", text::count(items.succeeded))];
-    if items.failed > 0 {
-        parts.push(style::yellow(format!("{} failed", text::count(items.failed))));
+    match conflicts(result).filter(|n| *n == items.failed) {
+        Some(n) => parts.push(style::yellow(text::plural(n, "conflict"))),
+        None if items.failed > 0 => parts.push(style::yellow(format!("{} failed", text::count(items.failed)))),
+        None => {}
     }
     let queued = if unit(result) == "target" { "to do" } else { "queued" };
     let others = [(items.cancelled, cancelled), (items.skipped, skipped), (items.queued, queued)];
@@ -398,6 +423,7 @@ fn this_run(result: &RunResult, pace: Option<Pace>) -> Vec<String> {
         let outcomes = outcomes(result, &result.items, ", ");
         let outcomes = outcomes.split_once(" · ").map_or("", |(_, outcomes)| outcomes);
         parts.push(format!("{}{done} · {outcomes}", text::plural(result.items.total, unit(result))));
+        parts.extend(records(result));
     }
     if let Some(pace) = pace.filter(|_| result.resumed) {
         let elapsed = text::duration(pace.elapsed.as_millis() as i64);
@@ -432,15 +458,23 @@ fn is_conflict(item: &ItemRow) -> bool {
     item.error.as_ref().is_some_and(|error| error.message.starts_with("conflict: "))
 }
 
+/// Their number, if the rollback failed on conflicts only.
+fn conflicts(result: &RunResult) -> Option<i64> {
+    let all = result.failed.len() as i64 == result.items.failed && result.failed.iter().all(is_conflict);
+    Some(result.items.failed).filter(|n| *n > 0 && all)
+}
+
 fn failures(result: &RunResult) -> String {
     let (conflicts, failed): (Vec<_>, Vec<_>) = result.failed.iter().partition(|item| is_conflict(item));
     let more = result.items.failed - result.failed.len() as i64;
     let title = format!("Failed {}s", unit(result));
     let (rest, none) = if failed.is_empty() { (0, more) } else { (more, 0) };
-    listed(&title, &failed, rest) + &listed("Conflicts (not overwritten)", &conflicts, none)
+    // Later runs would count the attempts of earlier ones.
+    let counts = result.run.no == 1;
+    listed(&title, &failed, rest, counts) + &listed("Conflicts (not overwritten)", &conflicts, none, counts)
 }
 
-fn listed(title: &str, items: &[&ItemRow], more: i64) -> String {
+fn listed(title: &str, items: &[&ItemRow], more: i64, counts: bool) -> String {
     if items.is_empty() {
         return String::new();
     }
@@ -458,7 +492,9 @@ fn listed(title: &str, items: &[&ItemRow], more: i64) -> String {
             false => format!("  {row:row_width$}  {:width$}  ", class(item)),
         };
         let message = item.error.as_ref().map_or("", |error| error.message.trim_start_matches("conflict: "));
-        let attempts = if item.tries > 1 { format!(" ({} attempts)", item.tries) } else { String::new() };
+        // The command is under the page.
+        let message = message.trim_end_matches("; use --force to overwrite it");
+        let attempts = if counts && item.tries > 1 { format!(" ({} attempts)", item.tries) } else { String::new() };
         let changed = match item.changed {
             Some(true) => " (changed)",
             Some(false) => " (not changed)",

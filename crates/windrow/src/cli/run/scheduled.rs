@@ -1,5 +1,5 @@
 //! `windrow run FILE --scheduled`: after each run this process waits for the next time and runs what
-//! is new. The times are in the store, so another process may take over.
+//! is new. The times are in the store, so another process can continue.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ pub async fn keep(api: &Api, app: &App, job: JobId, mut last: Exit, json: bool, 
             output::say(&format!("Next run of {} at {}", job.name, windrow_wire::Timestamp::from(at)));
             announced = next_at;
         }
-        // Where a run of another process is under way there is no next time yet.
+        // While another process executes a run, the next time is not known yet.
         let Some(at) = next_at.filter(|at| *at <= app.now()) else {
             if !wait_a_little(app, next_at).await? {
                 return Ok(Exit::Interrupted);

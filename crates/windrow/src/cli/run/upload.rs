@@ -1,5 +1,5 @@
-//! Rows of this machine for a job that a server runs. A file that `dataset` names and that is here is sent
-//! first, under a name made of its own content: sent again it is there already, and changed it is another.
+//! Rows of this machine for a job that a server runs. A local file that `dataset` names is sent first, under a name
+//! made of its content: an unchanged file is not sent again, and a changed one gets another name.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

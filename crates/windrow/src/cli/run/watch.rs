@@ -1,5 +1,5 @@
 //! Follows a run that a server works on. The server's events say when to look; a broken connection is
-//! opened again, and a server that is started again is found again. Ctrl-C leaves, and the run goes on.
+//! opened again, and a server that is started again is found again. Ctrl-C stops following; the run continues.
 
 use std::time::{Duration, Instant};
 
@@ -72,7 +72,7 @@ struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// The run as it stands, as soon as the server answers.
+    /// The current state of the run, as soon as the server answers.
     async fn look(&mut self, progress: &Progress) -> Result<RunDetail> {
         loop {
             match look(self.remote, self.run).await {

@@ -1,3 +1,4 @@
 pub mod counting;
 pub mod output;
+pub mod paging;
 pub mod progress;

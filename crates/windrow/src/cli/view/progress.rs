@@ -1,5 +1,6 @@
 //! Progress of a run, always on stderr: a bar on a terminal; elsewhere a line when another 10% and 30 s have
-//! passed, and on every change of condition. Reads only the run's counters, whatever the number of items.
+//! passed, and on every change of condition. The whole job comes first, then a run of a part of it. Reads only
+//! counters, whatever the number of items.
 
 use std::collections::VecDeque;
 use std::io::IsTerminal;
@@ -9,7 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use windrow_model::Time;
 use windrow_model::limit::{Hold, Wait};
 use windrow_model::rollout::Holdup;
-use windrow_model::state::RunState;
+use windrow_model::state::{Mode, RunState};
 use windrow_wire::{ItemCounts, RolloutDetail, RunDetail};
 
 use crate::cli::view::output;
@@ -21,7 +22,7 @@ const WINDOW: Duration = Duration::from_secs(10);
 
 pub struct Progress {
     name: String,
-    /// Rows in the source: the total while planning still goes on.
+    /// Rows in the source: the total while the run is planned.
     rows: i64,
     face: Face,
     seen: VecDeque<(Instant, i64)>,
@@ -39,6 +40,24 @@ struct Wave {
     no: i64,
     began: Instant,
     before: ItemCounts,
+}
+
+/// `wave 3 of 9`, which a bar shows instead of the whole run: a line tells of each wave before it.
+struct CurrentWave {
+    name: String,
+    settled: i64,
+    total: i64,
+}
+
+impl CurrentWave {
+    /// The items of a retry or a rollback are spread over the waves.
+    fn of(run: &RunDetail, total: i64) -> Option<Self> {
+        let rollout = run.rollout.as_ref().filter(|rollout| rollout.waves > 1 && run.mode == Mode::Submit)?;
+        let until = |wave: i64| rollout.plan.up_to(wave).min(total);
+        let (first, last) = (until(rollout.wave - 2), until(rollout.wave - 1));
+        let name = format!("wave {} of {}", rollout.wave, rollout.waves);
+        Some(Self { name, settled: run.items.settled() - first, total: last - first })
+    }
 }
 
 enum Face {
@@ -67,11 +86,13 @@ impl Progress {
     }
 
     pub fn show(&mut self, run: &RunDetail, waits: &[Wait], now: Time) {
-        let total = if run.planned { run.items.total } else { run.items.total.max(self.rows) };
+        let shown = run.whole().unwrap_or(&run.items);
+        let total = if run.planned { shown.total } else { shown.total.max(self.rows) };
         let rate = self.rate(run.items.settled());
         let mut summary = summary(run, total, rate);
-        if let Some(rollout) = run.rollout.as_ref().filter(|rollout| rollout.waves > 1) {
-            summary = format!(" · wave {} of {}{summary}", rollout.wave, rollout.waves);
+        let wave = CurrentWave::of(run, total);
+        if let (Some(wave), Face::Lines { .. }) = (&wave, &self.face) {
+            summary = format!(" · {}{summary}", wave.name);
         }
         if let Some(holdup) = run.holdup(now).filter(|_| run.items.running == 0) {
             summary = format!("{summary} · {}", holdup.phrase(now));
@@ -85,17 +106,22 @@ impl Progress {
         self.tell_of_wait(wait, now);
         self.tell_of_pause(run.state);
         self.tell_of_wave(run);
-        let settled = run.items.settled();
+        let settled = shown.settled();
+        // A part of a job moves by its own tenths.
+        let (own, tenth) = (run.items.settled(), if run.whole().is_some() { run.items.total } else { total });
         match &mut self.face {
             Face::Bar(bar) => {
+                let (name, settled, total) = match wave {
+                    Some(wave) => (format!("  {}", wave.name), wave.settled, wave.total),
+                    None => (self.name.clone(), settled, total),
+                };
+                bar.set_prefix(name);
                 bar.set_length(total.max(0) as u64);
                 bar.set_position(settled.max(0) as u64);
                 bar.set_message(summary);
             }
-            Face::Lines { last, settled: before }
-                if last.elapsed() >= LINE_EVERY && (settled - *before) * 10 >= total =>
-            {
-                (*last, *before) = (Instant::now(), settled);
+            Face::Lines { last, settled: before } if last.elapsed() >= LINE_EVERY && (own - *before) * 10 >= tenth => {
+                (*last, *before) = (Instant::now(), own);
                 let percent = settled * 100 / total.max(1);
                 output::say(&format!(
                     "{}: {} of {} ({percent}%){summary}",
@@ -108,7 +134,7 @@ impl Progress {
         }
     }
 
-    /// A line of its own, not torn by the bar.
+    /// A separate line, not torn by the bar.
     pub fn say(&self, line: &str) {
         match &self.face {
             Face::Bar(bar) => bar.suspend(|| output::say(line)),
@@ -144,8 +170,8 @@ impl Progress {
         let key = wait.map(|wait| (std::mem::discriminant(&wait.hold), wait.resource.clone()));
         if key != self.waiting {
             self.waiting = key;
-            if let (Some(wait), Face::Lines { .. }) = (wait, &self.face) {
-                self.say(&format!("note: {}", condition(wait, now)));
+            if let Some(wait) = wait {
+                self.say(&format!("{} {}", style::yellow("note:"), condition(wait, now)));
             }
         }
     }
@@ -185,9 +211,14 @@ impl Progress {
     }
 }
 
-/// `✓ wave 1 of 9 (canary)  5 done  2.1 s · baked 2 min · health check passed`
+/// `✓ wave 1 of 9 (canary)  5 changed  2.1 s · baked 2 min · health check passed`
 fn ended_wave(wave: &Wave, now: &ItemCounts, rollout: &RolloutDetail) -> String {
-    let (done, failed) = (now.settled() - wave.before.settled(), now.failed - wave.before.failed);
+    let changed = now.succeeded - wave.before.succeeded;
+    let up_to_date = match now.skipped - wave.before.skipped {
+        0 => String::new(),
+        n => format!(" · {} up to date", text::count(n)),
+    };
+    let failed = now.failed - wave.before.failed;
     let canary = if wave.no == 1 && rollout.plan.waves.len() > 1 { " (canary)" } else { "" };
     let mark = if failed == 0 { style::green(style::OK) } else { style::yellow(style::WARNING) };
     let failed = match failed {
@@ -200,8 +231,8 @@ fn ended_wave(wave: &Wave, now: &ItemCounts, rollout: &RolloutDetail) -> String 
         ms => format!(" · baked {}", text::duration(ms)),
     };
     let checked = if rollout.plan.check { " · health check passed" } else { "" };
-    let (no, waves, done) = (wave.no, rollout.waves, text::count(done));
-    format!("{mark} wave {no} of {waves}{canary}  {done} done{failed}  {took}{baked}{checked}")
+    let (no, waves, changed) = (wave.no, rollout.waves, text::count(changed));
+    format!("{mark} wave {no} of {waves}{canary}  {changed} changed{up_to_date}{failed}  {took}{baked}{checked}")
 }
 
 fn bar(name: &str) -> ProgressBar {
@@ -232,15 +263,25 @@ fn condition(wait: &Wait, now: Time) -> String {
     }
 }
 
-/// ` · 3 failed · 410/s · 9.2 s left`
+/// ` · 3 failed · 410/s · 9.2 s left`; of a part of the job ` · 3 failed · this run 5 of 9 · …`
 fn summary(run: &RunDetail, total: i64, rate: Option<f64>) -> String {
-    let counters = &run.items;
-    let mut parts = vec![String::new(), format!("{} failed", text::count(counters.failed))];
+    let (shown, part) = (run.whole().unwrap_or(&run.items), run.whole().is_some());
+    let left = if part { run.items.total - run.items.settled() } else { total - shown.settled() };
+    let rollout = run.rollout.is_some();
+    let cap = run.max_failed.filter(|_| rollout).map_or(String::new(), |max| format!(" (cap {})", text::count(max)));
+    let mut parts = vec![String::new(), format!("{} failed{cap}", text::count(shown.failed))];
+    if part {
+        let [done, all] = [run.items.settled(), run.items.total].map(text::count);
+        parts.push(format!("this run {done} of {all}"));
+    }
+    if rollout {
+        parts.push(format!("{} running", text::count(run.items.running)));
+    }
     if let Some(max) = run.budget.cost_nanos {
         parts.push(format!("{} of {}", text::dollars(run.spent.cost_nanos), text::dollars(max)));
     }
     if let Some(rate) = rate {
-        let left_ms = (total - counters.settled()) as f64 / rate * 1000.0;
+        let left_ms = left as f64 / rate * 1000.0;
         parts.push(text::rate(rate));
         parts.push(format!("{} left", text::duration(left_ms.min(1e15) as i64)));
     }

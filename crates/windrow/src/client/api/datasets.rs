@@ -126,7 +126,7 @@ async fn export_from(
 
 fn failed(error: ExportError) -> Result<()> {
     match error {
-        // A reader that closed the pipe (`| head`) is no error.
+        // A reader that closed the pipe (`| head`) is not an error.
         ExportError::File(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         ExportError::Store(error) => Err(error.into()),
         ExportError::Format(why) => Err(Error::new(why, "").coded(Code::BadRequest)),

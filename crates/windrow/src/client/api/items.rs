@@ -89,7 +89,7 @@ impl Api {
         };
         let mut wanted = TargetFilter { limit: PAGE, ..TargetFilter::default() };
         loop {
-            let page = self.targets(job, wanted).await?;
+            let page = self.targets(job, wanted.clone()).await?;
             if let Some(target) = page.targets.iter().find(|target| target.target == name) {
                 return Ok(target.item.parse().unwrap_or_default());
             }

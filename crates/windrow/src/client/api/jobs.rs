@@ -91,6 +91,7 @@ async fn jobs_of(remote: &Remote, filter: JobFilter) -> Result<JobList> {
             ("kind", filter.kind.clone()),
             ("state", filter.status.as_ref().map(|status| status.as_str().to_owned())),
             ("name", filter.name_contains.clone()),
+            ("labels", (!filter.labels.is_empty()).then(|| filter.labels.to_string())),
             ("before", list.next.take()),
             ("limit", Some(limit.to_string())),
         ];

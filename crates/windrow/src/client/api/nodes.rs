@@ -18,10 +18,14 @@ impl Api {
     }
 
     /// Active alerts, and the newest ones.
-    pub async fn alerts(&self, limit: usize) -> Result<AlertList> {
+    pub async fn alerts(&self, before: Option<AlertId>, limit: usize) -> Result<AlertList> {
         match self {
-            Api::Local(app, actor) => alerts::list(app, actor, None, limit).await,
-            Api::Remote(remote) => remote.get(&["alerts"], &[("limit", limit)]).await,
+            Api::Local(app, actor) => alerts::list(app, actor, before, limit).await,
+            Api::Remote(remote) => {
+                let before = before.map(|before| ("before", before.to_string()));
+                let query: Vec<_> = std::iter::once(("limit", limit.to_string())).chain(before).collect();
+                remote.get(&["alerts"], &query).await
+            }
         }
     }
 

@@ -14,6 +14,7 @@ impl Api {
             Api::Local(app, actor) => operations::targets(app, actor, job, filter).await,
             Api::Remote(remote) => {
                 let query = [
+                    ("labels", (!filter.labels.is_empty()).then(|| filter.labels.to_string())),
                     ("status", filter.status.map(|status| status.to_string())),
                     ("after", filter.after.map(|id| id.to_string())),
                     ("limit", Some(filter.limit.to_string())),

@@ -29,7 +29,7 @@ impl Api {
         }
     }
 
-    /// Lists at most so many rows that flipped either way.
+    /// Lists at most `rows` rows that flipped in each direction.
     pub async fn compare(&self, before: &str, after: &str, rows: usize) -> Result<Compared> {
         match self {
             Api::Local(app, actor) => results::compare(app, actor, before, after, rows).await,

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use windrow_jobfile::dataset::write::Out;
-use windrow_wire::{ResultView, TablePage, TableRow, ViewRequest};
+use windrow_wire::{RebuiltTable, ResultView, TablePage, TableRow, ViewRequest};
 
 use crate::app::export::{self, ExportError, Format, Request};
 use crate::app::views;
@@ -15,6 +15,17 @@ impl Api {
         match self {
             Api::Local(app, actor) => views::create(app, actor, job, request).await,
             Api::Remote(remote) => remote.post(&["jobs", job, "views"], &request).await,
+        }
+    }
+
+    /// Reads the table of a job from the records again.
+    pub async fn rebuild_results(&self, job: &str) -> Result<RebuiltTable> {
+        match self {
+            Api::Local(app, actor) => {
+                let rebuild = |change| async move { views::rebuild::rebuild(app, &change, job).await };
+                app.act(actor, "results rebuild", job, rebuild).await
+            }
+            Api::Remote(remote) => remote.post(&["jobs", job, "results", "rebuild"], &()).await,
         }
     }
 
@@ -86,7 +97,7 @@ impl Api {
 
 fn unwritten(error: ExportError) -> Result<()> {
     match error {
-        // A reader that closed the pipe (`| head`) is no error.
+        // A reader that closed the pipe (`| head`) is not an error.
         ExportError::Written(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         ExportError::Read(error) => Err(error),
         error => Err(Error::new(error.to_string(), "check that the disk has free space")),

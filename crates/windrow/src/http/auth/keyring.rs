@@ -100,7 +100,7 @@ impl Keyring {
         Ok(Some(key))
     }
 
-    /// Once a minute, and nobody waits for it.
+    /// Once a minute, in the background.
     fn note_use(&self, key: &mut ApiKey, now: Time) {
         let minute = Time(now.0 - now.0 % MINUTE_MS);
         if key.used_at >= Some(minute) || key.state(now) != KeyState::Active {

@@ -58,7 +58,7 @@ pub struct Reader {
     server: Arc<Server>,
     pub whose: Whose,
     detail: Detail,
-    /// The last event that was looked at.
+    /// The last event that was read.
     cursor: i64,
     /// Read from the store, because the tail does not reach back.
     page: VecDeque<Arc<Written>>,
@@ -143,7 +143,7 @@ impl Reader {
                 }
                 return None;
             }
-            // How far it came is told before how it goes on; the event itself comes after.
+            // The progress of a run is sent before its next event.
             if let Some(last) = self.progress.remove(&of.run) {
                 self.page.push_front(event);
                 return self.written_progress(&last);
@@ -205,7 +205,7 @@ impl Reader {
         }
     }
 
-    /// Numbers are missing where a job was deleted; there is nothing behind the last of a page but more of them.
+    /// Numbers are missing where a job was deleted; behind the last of a page only more numbers can be missing.
     fn take_page(&mut self, page: &[OutboxEvent]) {
         self.page = page.iter().map(|event| Arc::new(Written::new(event))).collect();
         if page.is_empty() {

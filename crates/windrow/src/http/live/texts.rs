@@ -48,7 +48,7 @@ impl Texts {
         }
     }
 
-    /// `cursor` is where the stream of stored events stands.
+    /// `cursor` is the position in the stream of stored events.
     pub async fn take(&mut self, server: &Server, whose: &Whose, cursor: i64) -> Option<Arc<Written>> {
         self.changes.mark_unchanged();
         self.next = Instant::now() + EVERY;

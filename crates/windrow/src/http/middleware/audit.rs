@@ -25,6 +25,7 @@ pub async fn record(State(server): Shared, request: Request, next: Next) -> Resp
     let actor = head.extensions.get::<Actor>().filter(|_| is_change(&head)).cloned();
     let Some(actor) = actor else { return next.run(Request::from_parts(head, body)).await };
     let entry = entry_of(&head, &actor.name, actor.workspace.clone());
+    let least = rights::least_role(&head.method, head.uri.path());
     // Rows come in thousands of requests.
     let recording = match entry.operation.ends_with("/jobs/{job}/items") {
         true => Recording::Queued,
@@ -35,7 +36,7 @@ pub async fn record(State(server): Shared, request: Request, next: Next) -> Resp
         next.run(Request::from_parts(head, body))
     };
     let outcome = |response: &Response| (verdict_of(response), detail_of(response));
-    let done = server.app.audited(&actor, entry, recording, work, outcome).await;
+    let done = server.app.audited((&actor, least), entry, recording, work, outcome).await;
     server.engine().wake();
     done.unwrap_or_else(|error| ApiError::from(error).into_response())
 }
@@ -80,6 +81,6 @@ fn detail_of(response: &Response) -> String {
 
 /// A request that was rejected before it had a caller.
 pub fn record_rejected(server: &Server, request: &Parts, actor: Option<&str>, error: &ApiError) {
-    let entry = entry_of(request, actor.unwrap_or("nobody"), None);
+    let entry = entry_of(request, actor.unwrap_or("anonymous"), None);
     server.app.record_rejected(entry, format!("{} {}", error.status().as_u16(), error.code()));
 }

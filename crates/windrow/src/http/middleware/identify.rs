@@ -148,7 +148,7 @@ impl<'a> Credential<'a> {
     }
 
     /// A browser sends a cookie with requests of any page, so a cookie counts for the server's own pages only. A key
-    /// in a header was sent by somebody who has it.
+    /// in a header was sent by a client that has it.
     fn check_origin(&self, request: &Parts) -> Result<(), ApiError> {
         if !self.from_cookie {
             return Ok(());

@@ -21,5 +21,5 @@ pub async fn create(server: Shared, change: Change, key: IdempotencyKey, body: B
     let State(server) = server;
     let wish = body.object()?;
     let _permit = server.heavy_request_permit().await?;
-    Ok(submit::started(batches::create(&server.app, &change, wish, key.read()?, &*server).await?))
+    Ok(submit::started(batches::create(&server.app, &change, wish, key.read()?, &*server.running()).await?))
 }

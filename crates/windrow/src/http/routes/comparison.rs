@@ -27,13 +27,13 @@ pub struct ComparisonQuery {
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct TrendQuery {
-    /// Only this metric, e.g. `exact.mean`
+    /// Only this metric, e.g. `exact.mean`; with the corrections of people `exact.corrected.mean`
     metric: Option<String>,
 }
 
 /// Compare two to ten runs or variants row by row
 ///
-/// Each is compared with the first. Rows are paired by their content. p-values are corrected for all metrics together.
+/// Each is compared with the first. Rows are paired by their `id`, else by content. p-values are corrected for all metrics together.
 #[utoipa::path(get, operation_id = "compare_sides", path = "/comparison", tag = "results", params(ComparisonQuery),
     responses((status = 200, description = "The comparison", body = ComparisonView)))]
 pub async fn compare(

@@ -122,7 +122,7 @@ async fn create(State(server): Shared, change: Change, key: IdempotencyKey, body
     }
     let wish: EvalTaskRequest = body.object()?;
     let _permit = server.heavy_request_permit().await?;
-    let task = tasks::create(&server.app, &change, wish, key.read()?, &*server).await?;
+    let task = tasks::create(&server.app, &change, wish, key.read()?, &*server.running()).await?;
     Ok((StatusCode::CREATED, [(LOCATION, format!("/api/eval-tasks/{}", task.id))], Json(task)).into_response())
 }
 

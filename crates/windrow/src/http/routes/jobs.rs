@@ -7,6 +7,7 @@ use utoipa::IntoParams;
 use windrow_model::JobId;
 use windrow_model::store::JobFilter;
 use windrow_model::view::filter::JobWord;
+use windrow_model::view::label_filter::{self, LabelFilter};
 use windrow_wire::{JobDetail, JobList};
 
 use crate::app::actor::Actor;
@@ -29,6 +30,10 @@ pub struct JobsQuery {
     kind: Option<String>,
     /// Only jobs whose name contains this
     name: Option<String>,
+    /// Only jobs with these labels, e.g. `region=eu,service=cdc`: creator, service, environment, region, az, extra.NAME
+    #[param(value_type = Option<String>)]
+    #[serde(default, deserialize_with = "label_filter::deserialize_of_jobs")]
+    labels: LabelFilter,
     /// Only jobs of this workspace
     workspace: Option<String>,
     /// Jobs before this one: `next` of the previous page
@@ -53,6 +58,7 @@ pub async fn list(
         kind: query.kind,
         status: query.state,
         name_contains: query.name,
+        labels: query.labels,
         scheduled: false,
         before: query.before,
         limit,

@@ -40,7 +40,7 @@ pub struct ClearQuery {
 /// Label rows of a job, or correct what an evaluator found
 ///
 /// Labels are added to the history of each item with the caller and the time. Computed scores stay as they are;
-/// corrected numbers stand beside them. The same labels again add nothing.
+/// corrected numbers are shown next to them. The same labels again add nothing.
 #[utoipa::path(post, operation_id = "label_items", path = "/jobs/{job}/labels", tag = "results", params(JobPath),
     request_body(content = LabelRequest),
     responses((status = 200, description = "How many were labelled", body = Labelled)))]

@@ -7,6 +7,7 @@ use utoipa::IntoParams;
 use windrow_model::ItemId;
 use windrow_model::view::batch::BatchStatus;
 use windrow_model::view::filter;
+use windrow_model::view::label_filter::{self, LabelFilter};
 use windrow_wire::request::{Approve, PlanRequest};
 use windrow_wire::{Plan, RunDetail, TargetList};
 
@@ -33,6 +34,11 @@ pub struct TargetsQuery {
     /// Leave out `before` and `after`, the states of each target
     #[param(default = false)]
     brief: Option<bool>,
+    /// Only targets with these labels, e.g. `region=eu,type=cdc`: creator, service, environment, region, az, id, type,
+    /// action, info.NAME; a page may then have fewer than `limit`
+    #[param(value_type = Option<String>)]
+    #[serde(default, deserialize_with = "label_filter::deserialize_of_targets")]
+    labels: LabelFilter,
     /// Targets after this one: `next` of the previous page
     after: Option<i64>,
     #[param(minimum = 1, maximum = 1000, default = 100)]
@@ -83,6 +89,6 @@ pub async fn targets(
 ) -> Result<Json<TargetList>, ApiError> {
     let limit = page(query.limit, TARGETS)?;
     let (after, brief) = (query.after.map(ItemId), query.brief.unwrap_or(false));
-    let filter = TargetFilter { status: query.status, after, limit, brief };
+    let filter = TargetFilter { status: query.status, labels: query.labels, after, limit, brief };
     Ok(Json(operations::targets(&server.app, &actor, &job, filter).await?))
 }

@@ -46,7 +46,7 @@ pub async fn list(
 /// Write rejected records after all, with the job's latest definition
 #[utoipa::path(post, operation_id = "replay_rejected_records", path = "/jobs/{job}/rejected/replay", tag = "jobs",
     params(JobPath), request_body(content = Option<Replay>),
-    responses((status = 200, description = "What became of them", body = ReplayResult)))]
+    responses((status = 200, description = "The outcome of each record", body = ReplayResult)))]
 pub async fn replay(
     State(server): Shared,
     change: Change,

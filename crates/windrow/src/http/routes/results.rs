@@ -128,7 +128,7 @@ pub async fn report(
 
 /// Compare two runs row by row
 ///
-/// Rows are paired by their content, so runs of different jobs over the same rows can be compared.
+/// Rows are paired by their `id`, else by content, so runs of different jobs over the same rows can be compared.
 #[utoipa::path(get, operation_id = "compare_runs", path = "/compare", tag = "runs", params(CompareQuery),
     responses((status = 200, description = "The comparison", body = Compared)))]
 pub async fn compare(

@@ -5,21 +5,17 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::LOCATION;
 use axum::response::{IntoResponse, Response};
-use windrow_model::SessionId;
-use windrow_model::record::Run;
 use windrow_wire::request::Submit;
 use windrow_wire::{DryRunView, Submitted};
 
-use crate::app::App;
 use crate::app::actor::Actor;
 use crate::app::audit::Change;
 use crate::app::forecast::DryRun;
-use crate::app::resolve_run::{self, RunExecutor};
-use crate::error::Result;
+use crate::app::resolve_run;
 use crate::http::error::ApiError;
 use crate::http::extract::Body;
 use crate::http::middleware::idempotency::IdempotencyKey;
-use crate::http::server::{Server, Shared};
+use crate::http::server::Shared;
 
 const YAML: &[&str] = &["text/yaml", "application/yaml", "application/x-yaml", "text/x-yaml"];
 
@@ -41,7 +37,7 @@ pub async fn submit(
 ) -> Result<Response, ApiError> {
     let wish = wish(&body)?;
     let _permit = server.heavy_request_permit().await?;
-    Ok(started(resolve_run::submit(&server.app, &change, wish, key.read()?, &*server).await?))
+    Ok(started(resolve_run::submit(&server.app, &change, wish, key.read()?, &*server.running()).await?))
 }
 
 /// Estimate calls, tokens, cost and duration of a run
@@ -70,17 +66,4 @@ fn wish(body: &Body) -> Result<Submit, ApiError> {
 pub fn started(answer: Submitted) -> Response {
     let status = if answer.existing || answer.resumed { StatusCode::OK } else { StatusCode::CREATED };
     (status, [(LOCATION, format!("/api/v1/jobs/{}", answer.job))], Json(answer)).into_response()
-}
-
-/// The engine of this server executes all unfinished runs.
-impl RunExecutor for Server {
-    fn is(&self, session: SessionId) -> bool {
-        session == self.engine().session()
-    }
-
-    async fn end(&self, _: &App, run: &Run) -> Result<()> {
-        self.engine().wake();
-        self.engine().settled(run.id).await?;
-        Ok(())
-    }
 }

@@ -22,7 +22,7 @@ const FOR_EVER: &str = "public, max-age=31536000, immutable";
 /// It names the assets of this very version.
 const ASK_EACH_TIME: &str = "no-cache";
 
-/// `/`: the app, which routes by itself.
+/// `/`: the app, which has its own router.
 pub async fn app() -> Response {
     let index = DIST.get_file("index.html").expect("ui/dist has an index.html").contents();
     let headers = [

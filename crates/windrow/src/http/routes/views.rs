@@ -5,9 +5,10 @@ use axum::extract::{Path, State};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use windrow_model::ItemId;
-use windrow_wire::{FieldList, ResultView, TablePage, ViewRequest};
+use windrow_wire::{FieldList, RebuiltTable, ResultView, TablePage, ViewRequest};
 
 use crate::app::actor::Actor;
+use crate::app::audit::Change;
 use crate::app::views;
 use crate::http::error::ApiError;
 use crate::http::extract::{Body, JobPath, PathParam, Query, page};
@@ -75,6 +76,20 @@ pub async fn rows(
         row.streaming = text.map(texts::preview);
     }
     Ok(Json(page))
+}
+
+/// Read the result table of a job from the records again, and say what differed
+///
+/// The table is kept up by a log of changed rows; this does not trust the log. Nothing should differ.
+#[utoipa::path(post, operation_id = "rebuild_results", path = "/jobs/{job}/results/rebuild", tag = "results",
+    params(JobPath), responses((status = 200, description = "What differed", body = RebuiltTable)))]
+pub async fn rebuild(
+    State(server): Shared,
+    change: Change,
+    PathParam(job): PathParam,
+) -> Result<Json<RebuiltTable>, ApiError> {
+    let _permit = server.heavy_request_permit().await?;
+    Ok(Json(views::rebuild::rebuild(&server.app, &change, &job).await?))
 }
 
 /// The names of the query language for a job, with values to complete

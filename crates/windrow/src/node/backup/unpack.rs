@@ -56,7 +56,7 @@ fn walk(archive: &Path, mut take: impl FnMut(&str, &mut dyn Read) -> io::Result<
         take(&name, &mut hashing).map_err(broken)?;
         read.push(hashing.listed(&name));
     }
-    // To the very end, so that the checksum of the whole is looked at too.
+    // To the very end, so that the checksum of the whole is verified too.
     io::copy(&mut tar.into_inner(), &mut io::sink()).map_err(broken)?;
     let manifest = manifest.ok_or_else(|| broken("it was cut off"))?;
     manifest.fits(&read)?;

@@ -1,4 +1,4 @@
-//! Writing a backup: a copy of the database first, then everything into one archive beside the target,
+//! Writing a backup: a copy of the database first, then everything into one archive next to the target,
 //! read again whole, and only then given its name.
 
 use std::fs::{self, File};

@@ -42,7 +42,7 @@ impl Certificate {
         Ok(Arc::new(config))
     }
 
-    /// Goes on as long as the server does.
+    /// Runs as long as the server.
     pub async fn keep_fresh(self: Arc<Self>) {
         let Ok(mut hangup) = signal(SignalKind::hangup()) else { return };
         let mut seen = self.changed_at();

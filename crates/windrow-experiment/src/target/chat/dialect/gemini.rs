@@ -11,7 +11,7 @@ use windrow_jobfile::http_client::failure::Unusable;
 use windrow_jobfile::prices::Tokens;
 
 const CONFIG: &str = "generationConfig";
-/// Reasons to end that mean somebody decided the answer must not be seen.
+/// Reasons to end that mean that the answer was withheld.
 const WITHHELD: &[&str] = &["SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY"];
 
 pub const GEMINI: Dialect = Dialect {

@@ -3,19 +3,23 @@
 use windrow_wire::WebhookList;
 
 use crate::cli::view::output::{self, Show};
+use crate::cli::view::paging::Paging;
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 
 /// List webhooks, newest first
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    #[command(flatten)]
+    paging: Paging,
     /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
 
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
-    output::show(&api.webhooks().await?, args.json);
+    let list = api.webhooks().await?;
+    args.paging.show(list, |list| &mut list.webhooks, |webhook| webhook.id.clone(), args.json)?;
     Ok(Exit::Passed)
 }
 

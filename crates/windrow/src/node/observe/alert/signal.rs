@@ -130,7 +130,7 @@ fn of_run(run: &LiveRun, now: Time, pace: &Pace) -> Vec<Signal> {
         let message = format!("{} of {} items of {name} failed", counters.failed, counters.executed());
         signals.push(of(Rule::RunFailureRate, rate, message));
     }
-    if run.state.dispatches() && counters.unsettled() > 0 {
+    if run.should_move() {
         let still = (now - run.moved_at).max(0) as f64 / 1000.0;
         let message =
             format!("nothing has moved in {name} for {}; ask `windrow jobs why {name}`", Rule::SlowRun.show(still));
@@ -190,6 +190,7 @@ mod tests {
             created_at: Time(0),
             started_at: Some(Time(0)),
             moved_at: Time(0),
+            held: false,
         }
     }
 

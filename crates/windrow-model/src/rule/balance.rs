@@ -1,8 +1,8 @@
-//! `--balance`: what the runs of a workspace may cost together.
+//! What the runs of a workspace may cost together (E4).
 
 use std::collections::BTreeMap;
 
-use windrow_model::record::nanos;
+use crate::record::{dollars, nanos};
 
 /// US dollars per workspace, in billionths.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -15,6 +15,13 @@ pub struct Balance {
 impl Balance {
     pub fn of(&self, workspace: &str) -> Option<i64> {
         self.named.get(workspace).copied().or(self.each)
+    }
+
+    /// A sentence about the balance, if the workspace has spent it.
+    pub fn used_up(&self, workspace: &str, spent: i64) -> Option<String> {
+        let balance = self.of(workspace).filter(|balance| spent >= *balance)?;
+        let (spent, balance) = (dollars(spent), dollars(balance));
+        Some(format!("the balance of workspace {workspace:?} is used up: {spent} of {balance} spent"))
     }
 }
 
@@ -48,6 +55,9 @@ mod tests {
     fn a_balance_is_of_every_workspace_or_of_one() {
         let both: Balance = "20, team-a=$0.50".parse().unwrap();
         assert_eq!((both.of("default"), both.of("team-a")), (Some(20_000_000_000), Some(500_000_000)));
+        assert_eq!(both.used_up("team-a", 499_999_999), None);
+        let used_up = both.used_up("team-a", 600_000_000).unwrap();
+        assert!(used_up.ends_with("is used up: $0.6000 of $0.5000 spent"), "{used_up}");
         assert_eq!("team-a=1".parse::<Balance>().unwrap().of("default"), None);
         for wrong in ["", "much", "-1", "a=", "inf"] {
             assert!(wrong.parse::<Balance>().is_err(), "{wrong}");
