@@ -29,5 +29,5 @@ export function formatOf(metric: string): (value: number) => string {
   if (/(^|\.)latency\./.test(metric)) return (value) => took(value)
   if (/(^|\.)cost$/.test(metric)) return dollars
   if (/(^|\.)tokens$/.test(metric)) return (value) => count(Math.round(value))
-  return /(^errors|pass_rate|pass[@^]\d+)$/.test(metric) ? (value) => percent(value, 1) : (value) => score(value)
+  return /((^|\.)errors|pass_rate|pass[@^]\d+)$/.test(metric) ? (value) => percent(value, 1) : (value) => score(value)
 }
