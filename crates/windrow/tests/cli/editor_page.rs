@@ -28,7 +28,8 @@ fn the_editor_completes_every_kind_of_job_from_what_the_server_knows() {
     let server = Served::start(&place, &[]);
     let mut browser = Browser::open(&format!("{}/jobs/new?example=capitals", server.url()));
     browser.wait_for("the editor", &format!("!!{EDITOR}?.querySelector('.cm-content')"));
-    browser.tab_to("the editor", "document.activeElement.className.includes('host')");
+    let inside = format!("!!{EDITOR}?.activeElement?.className.includes('cm-content')");
+    browser.tab_to("the editor", &inside);
     let cases: [(&str, &[&str]); 7] = [
         ("kind: ", &["experiment", "operation", "ingest"]),
         ("kind: experiment\nname: a\nev", &["evaluators"]),
