@@ -4,7 +4,7 @@
 SEEDS ?= 5000
 
 .DEFAULT_GOAL := menu
-.PHONY: certify certify-build soak menu demo demo-ops demo-ingest test check docs ui sim torture torture-ingest bench bench-ops bench-ingest bench-queues bench-aged bench-serve bench-closing bench-analytics torture-analytics quick nextest python-env promtool chromium axe ui-dev screenshots bench-ui
+.PHONY: certify certify-build soak menu demo demo-ops demo-ingest test check docs ui sim torture torture-ingest bench bench-ops bench-ingest bench-queues bench-aged bench-serve bench-closing bench-analytics bench-analytics-live torture-analytics quick nextest python-env promtool chromium axe ui-dev screenshots bench-ui
 
 menu:
 	@echo "make demo          run two evaluations against a bundled mock model; no API key needed"
@@ -21,12 +21,13 @@ menu:
 	@echo "make torture       run three nodes under 100 faults on PostgreSQL and on MariaDB; needs root, 10 minutes"
 	@echo "make certify       run against real Kafka Connect with Debezium, MySQL 9.7, MariaDB 11.8 with Galera, PostgreSQL 18; needs root"
 	@echo "make soak          run mixed work for an hour (SOAK_MINUTES) with a kill every minute; writes docs/benchmarks.md"
-	@echo "make bench-queues  compare throughput on PostgreSQL and MariaDB with graphile-worker and BullMQ"
+	@echo "make bench-queues  compare throughput on 1, 2 and 4 nodes with graphile-worker and BullMQ, without and with durable commits"
 	@echo "make bench-aged    measure claims and archiving with 10,000 and with 10,000,000 finished items; 30 minutes, 20 GB"
 	@echo "make bench-serve   measure the server with slow readers and with 10,000 requests per second"
 	@echo "make bench-closing close a run of five million rows while another run goes on"
 	@echo "make bench-ui      measure the results of an experiment in Chromium at 10k and 100k rows; writes docs/benchmarks.md"
 	@echo "make bench-analytics  ask ClickHouse and SQLite the same questions over 10 million cells; writes docs/benchmarks.md"
+	@echo "make bench-analytics-live  measure how far ClickHouse is behind runs, and their rate while it is killed 20 times"
 	@echo "make bench-ops     measure bulk operations per second against a local service"
 	@echo "make bench-ingest  compare records per second and memory with dlt (PyPI) on the same source; writes docs/benchmarks.md"
 	@echo "make torture-ingest  ingest a million records into every database and kill the process 20 times"
@@ -85,7 +86,7 @@ bench:
 	cargo bench --locked -p windrow --bench walk
 
 bench-ops:
-	cargo bench --locked -p windrow --bench walk -- operation_http
+	cargo bench --locked -p windrow --bench walk -- operation_http operation_http_100k
 
 bench-ingest:
 	cargo build --locked --release -p windrow
@@ -118,6 +119,7 @@ certify: certify-build
 
 bench-queues:
 	scripts/services run benches/queues/run.py
+	WINDROW_SERVICES_DURABLE=1 scripts/services run benches/queues/run.py
 
 bench-aged:
 	scripts/services run benches/queues/aged.py
@@ -125,6 +127,10 @@ bench-aged:
 bench-analytics:
 	cargo build --locked -p windrow
 	benches/analytics/run.py
+
+bench-analytics-live:
+	cargo build --locked --release -p windrow
+	benches/analytics/live.py
 
 bench-ui: chromium
 	cargo build --locked --release -p windrow

@@ -4,7 +4,7 @@ PostgreSQL 18 with a synchronous standby, PgBouncer in transaction mode. Downloa
 
   scripts/certify/run.py [CASE …]    all cases, or those whose name contains a word
 
-Ends within 20 minutes: what has not passed by then has failed.
+Ends within 15 minutes: what has not passed by then has failed.
 Exits with 1 if a case failed, and with 77 if no case failed but a server could not be installed."""
 
 import fcntl
@@ -24,8 +24,8 @@ from connect import Connect  # noqa: E402
 from processes import Failed, OutOfTime, stop_all  # noqa: E402
 
 NOT_INSTALLED = 77
-# All cases together take a third of this on two cores.
-LIMIT_S = 20 * 60
+# All cases together take half of this on two cores.
+LIMIT_S = 15 * 60
 
 
 class Servers:

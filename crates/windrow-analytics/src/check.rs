@@ -1,7 +1,7 @@
 //! Compares the copy with the database: rows and a checksum over them, per job. The rows are derived again from the
 //! records, page by page.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use windrow_model::store::{JobFilter, Store};
@@ -10,7 +10,7 @@ use windrow_model::{ItemId, JobId, Json};
 use crate::batch::{Batch, Digest};
 use crate::client::{Client, literal};
 use crate::relay::Trouble;
-use crate::schema::{self, ITEMS, JOBS, RESULTS, RUNS, STEPS};
+use crate::schema::{self, ITEMS, JOBS, KEYS, RESULTS, RUNS, STEPS};
 use crate::source::Records;
 
 /// Tables with a row for each part of a job.
@@ -99,15 +99,21 @@ pub async fn jobs(store: &dyn Store, workspace: Option<&str>) -> Result<Vec<JobI
     }
 }
 
-/// Jobs that only ClickHouse has.
-pub async fn superfluous(store: &dyn Store, client: &Client) -> Result<Vec<String>, Trouble> {
+/// Jobs of which only ClickHouse has rows, in any table, with their names.
+pub async fn superfluous(store: &dyn Store, client: &Client) -> Result<BTreeMap<JobId, String>, Trouble> {
     #[derive(Deserialize)]
     struct Row {
         job_id: i64,
-        job: String,
+        name: String,
     }
-    let rows: Vec<Row> = client.rows(&format!("SELECT job_id, job FROM {JOBS} FINAL")).await?;
-    let known = jobs(store, None).await?;
-    let known: std::collections::BTreeSet<i64> = known.iter().map(|id| id.0).collect();
-    Ok(rows.into_iter().filter(|row| !known.contains(&row.job_id)).map(|row| row.job).collect())
+    // Runs and steps have no name.
+    let parts = KEYS.map(|(table, _)| {
+        let name = if matches!(table, ITEMS | RESULTS | JOBS) { "toString(any(job))" } else { "''" };
+        format!("SELECT job_id, {name} AS name FROM {table} FINAL GROUP BY job_id")
+    });
+    let sql = format!("SELECT job_id, max(name) AS name FROM ({}) GROUP BY job_id", parts.join(" UNION ALL "));
+    let rows: Vec<Row> = client.rows(&sql).await?;
+    let known: BTreeSet<JobId> = jobs(store, None).await?.into_iter().collect();
+    let found = rows.into_iter().map(|row| (JobId(row.job_id), row.name));
+    Ok(found.filter(|(job, _)| !known.contains(job)).collect())
 }

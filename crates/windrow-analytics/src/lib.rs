@@ -8,6 +8,7 @@
 //! - [`source`]: reads the records of a job and adds their rows to a batch;
 //! - [`relay`]: follows the outbox and sends what changed;
 //! - [`check`]: compares the copy with the database;
+//! - [`question`]: the table of results of a job, its numbers, groups and facets;
 //! - [`trends`]: numbers over all jobs of a workspace.
 
 pub mod address;
@@ -15,6 +16,7 @@ pub mod batch;
 pub mod check;
 pub mod client;
 pub mod meters;
+pub mod question;
 pub mod relay;
 pub mod row;
 pub mod schema;
@@ -24,4 +26,5 @@ pub mod trends;
 pub use address::Address;
 pub use client::{Client, Failure};
 pub use meters::METRICS;
+pub use question::Copied;
 pub use relay::{Parts, Relay};

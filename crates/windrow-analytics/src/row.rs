@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use windrow_model::record::{Item, ItemDetail, ItemResult, Job, Run, Step};
 use windrow_model::state::{AttemptState, ItemState};
 use windrow_model::step::Verdict;
 use windrow_model::trace::TraceId;
 use windrow_model::{AttemptId, RunId};
+use windrow_results::label::RowLabel;
 use windrow_results::row::text_of;
 use windrow_results::{ResultRow, RowOutcome};
 
@@ -46,6 +47,10 @@ pub struct ItemRow<'a> {
     pub output: Option<String>,
     pub outputs: BTreeMap<String, String>,
     pub fields: BTreeMap<String, String>,
+    /// Fields that are numbers, true or false, or null; the others are texts.
+    pub numbers: BTreeMap<String, f64>,
+    pub flags: Vec<String>,
+    pub nulls: Vec<String>,
     #[serde(rename = "scores.name")]
     pub score_names: Vec<String>,
     #[serde(rename = "scores.turn")]
@@ -64,6 +69,9 @@ pub struct ItemRow<'a> {
     pub label_values: Vec<Option<f64>>,
     #[serde(rename = "labels.note")]
     pub label_notes: Vec<Option<String>>,
+    /// What the table shows.
+    #[serde(rename = "labels.text")]
+    pub label_texts: Vec<String>,
     #[serde(rename = "labels.reason")]
     pub label_reasons: Vec<String>,
     #[serde(rename = "labels.author")]
@@ -114,6 +122,9 @@ impl<'a> ItemRow<'a> {
             output: None,
             outputs: BTreeMap::new(),
             fields: BTreeMap::new(),
+            numbers: BTreeMap::new(),
+            flags: Vec::new(),
+            nulls: Vec::new(),
             score_names: Vec::new(),
             score_turns: Vec::new(),
             score_verdicts: Vec::new(),
@@ -123,6 +134,7 @@ impl<'a> ItemRow<'a> {
             label_verdicts: Vec::new(),
             label_values: Vec::new(),
             label_notes: Vec::new(),
+            label_texts: Vec::new(),
             label_reasons: Vec::new(),
             label_authors: Vec::new(),
             label_times: Vec::new(),
@@ -166,6 +178,9 @@ impl<'a> ItemRow<'a> {
             expected: result.expected,
             output: result.output,
             outputs: result.outputs,
+            numbers: result.fields.iter().filter_map(|(name, value)| Some((name.clone(), value.as_f64()?))).collect(),
+            flags: those(&result.fields, Value::is_boolean),
+            nulls: those(&result.fields, Value::is_null),
             fields: result.fields.iter().map(|(name, value)| (name.clone(), text_of(value))).collect(),
             score_names: scores.iter().map(|score| score.name.clone()).collect(),
             score_turns: scores.iter().map(|score| score.turn).collect(),
@@ -176,6 +191,7 @@ impl<'a> ItemRow<'a> {
             label_verdicts: labels.iter().map(|label| label.verdict.map(Verdict::as_str)).collect(),
             label_values: labels.iter().map(|label| label.value).collect(),
             label_notes: labels.iter().map(|label| label.note.clone()).collect(),
+            label_texts: labels.iter().map(RowLabel::text).collect(),
             label_reasons: labels.iter().map(|label| label.reason.clone()).collect(),
             label_authors: labels.iter().map(|label| label.author.clone()).collect(),
             label_times: labels.iter().map(|label| label.at.0).collect(),
@@ -216,6 +232,10 @@ impl<'a> ItemRow<'a> {
         *text += &format!(",\"fingerprint\":{fingerprint},\"revision\":{revision}}}\n");
         fingerprint
     }
+}
+
+fn those(fields: &Map<String, Value>, fits: fn(&Value) -> bool) -> Vec<String> {
+    fields.iter().filter(|(_, value)| fits(value)).map(|(name, _)| name.clone()).collect()
 }
 
 /// Queued, and never executed before.

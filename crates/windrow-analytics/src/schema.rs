@@ -27,16 +27,26 @@ pub const KEYS: [(&str, &str); 5] = [
 /// Evaluators with columns of their own.
 pub const SLOTS: usize = 16;
 
-const MIGRATIONS: &[fn() -> Vec<String>] = &[tables];
+const MIGRATIONS: &[fn() -> Vec<String>] = &[tables, kinds_of_fields];
 
-/// Creates what is missing.
-pub async fn migrate(client: &Client) -> Result<(), Failure> {
+/// Whether the tables have rows of an older version, all of which have to be sent again.
+pub async fn is_outdated(client: &Client) -> Result<bool, Failure> {
+    Ok((1..MIGRATIONS.len()).contains(&version(client).await?))
+}
+
+/// How far the tables were migrated.
+async fn version(client: &Client) -> Result<usize, Failure> {
     client.create_database().await?;
     let own = "CREATE TABLE IF NOT EXISTS windrow_migrations (version UInt32, incarnation String, at DateTime DEFAULT now()) \
          ENGINE = MergeTree ORDER BY version";
     client.perform(own).await?;
     let done = client.perform("SELECT max(version) FROM windrow_migrations").await?;
-    let done: usize = done.trim().parse().map_err(|_| Failure::Unexpected(done))?;
+    done.trim().parse().map_err(|_| Failure::Unexpected(done))
+}
+
+/// Creates what is missing.
+pub async fn migrate(client: &Client) -> Result<(), Failure> {
+    let done = version(client).await?;
     for (no, statements) in MIGRATIONS.iter().enumerate().skip(done) {
         for sql in statements() {
             client.perform(&sql).await?;
@@ -133,4 +143,13 @@ fn tables() -> Vec<String> {
             .to_owned(),
     );
     made
+}
+
+/// What the table of results needs beside the texts.
+fn kinds_of_fields() -> Vec<String> {
+    let added = "ADD COLUMN IF NOT EXISTS numbers Map(LowCardinality(String), Float64), \
+         ADD COLUMN IF NOT EXISTS flags Array(LowCardinality(String)), \
+         ADD COLUMN IF NOT EXISTS nulls Array(LowCardinality(String)), \
+         ADD COLUMN IF NOT EXISTS `labels.text` Array(String)";
+    [ITEMS, RESULTS].map(|table| format!("ALTER TABLE {table} {added}")).to_vec()
 }

@@ -13,6 +13,9 @@ use crate::schema::{ITEMS, JOBS, RESULTS, RUNS, SLOTS, STEPS};
 
 /// Items whose records are held in memory at once.
 const PAGE: usize = 500;
+/// Items of a page of a whole job, and of one in which all wait: these have no records.
+const WALKED: usize = 4 * PAGE;
+const PLACEHOLDERS: usize = 20_000;
 /// A slice of an ingest job may have a million steps, and none of them is a call of a model.
 const INGEST: &str = "ingest";
 
@@ -92,15 +95,24 @@ impl Records {
 
     /// The next page of all items, with what every run made of them. `None`: the job was deleted meanwhile.
     pub async fn add_page(&mut self, store: &dyn Store, after: ItemId, batch: &mut Batch) -> Result<Option<Walked>> {
-        let (job, limit) = (self.job.id, PAGE * 4);
-        let after = Some(after).filter(|id| id.0 > 0);
-        let page = store.items(ItemFilter { job, run: None, state: None, after, limit }).await?;
-        let Some(to) = page.last().map(|last| last.id) else {
-            return Ok(Some(Walked { to: after.unwrap_or(ItemId(0)), done: true }));
-        };
+        let job = self.job.id;
         let labelled = store.newest_label(job).await? > 0;
-        let (new, known): (Vec<&Item>, Vec<&Item>) =
-            page.iter().partition(|item| is_placeholder(item) && !labelled && self.runs.contains_key(&item.run));
+        let is_new = |item: &Item| is_placeholder(item) && !labelled && self.runs.contains_key(&item.run);
+        let page = |after: ItemId, limit: usize| {
+            let after = Some(after).filter(|id| id.0 > 0);
+            store.items(ItemFilter { job, run: None, state: None, after, limit })
+        };
+        let mut items = page(after, WALKED).await?;
+        let Some(mut to) = items.last().map(|last| last.id) else { return Ok(Some(Walked { to: after, done: true })) };
+        let mut done = items.len() < WALKED;
+        if !done && items.iter().all(is_new) {
+            let more = page(to, PLACEHOLDERS).await?;
+            let new = more.iter().position(|item| !is_new(item)).unwrap_or(more.len());
+            done = more.len() < PLACEHOLDERS && new == more.len();
+            items.extend(more.into_iter().take(new));
+            to = items.last().map_or(to, |last| last.id);
+        }
+        let (new, known): (Vec<&Item>, Vec<&Item>) = items.iter().partition(|item| is_new(item));
         for item in new {
             batch.add_item(ITEMS, &ItemRow::placeholder(&self.job, &self.runs[&item.run], item));
         }
@@ -117,7 +129,7 @@ impl Records {
             }
             details.iter().for_each(|detail| self.add_current(detail, None, batch));
         }
-        Ok(Some(Walked { to, done: page.len() < limit }))
+        Ok(Some(Walked { to, done }))
     }
 
     async fn details(&self, store: &dyn Store, ids: &[ItemId]) -> Result<Vec<ItemDetail>> {

@@ -10,9 +10,16 @@ use windrow_model::{Lease, Time};
 
 use crate::deadline::Stopwatch;
 
+/// When the lease was last made longer, and how often.
+#[derive(Debug, Clone, Copy)]
+struct Renewing {
+    at: Time,
+    times: u32,
+}
+
 pub struct AttemptControl {
     pub lease: Lease,
-    pub claimed_at: Time,
+    renewal: Mutex<Renewing>,
     lost: AtomicBool,
     stopping: AtomicBool,
     changed: Notify,
@@ -25,13 +32,25 @@ impl AttemptControl {
     pub fn new(lease: Lease, claimed_at: Time) -> Self {
         Self {
             lease,
-            claimed_at,
+            renewal: Mutex::new(Renewing { at: claimed_at, times: 0 }),
             lost: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
             changed: Notify::new(),
             stopwatch: Stopwatch::default(),
             pending: Mutex::default(),
         }
+    }
+
+    /// Renewal backs off (I2): the first one comes after a beat, the next ones after 1.5, 1.75 … almost two. A lease lasts
+    /// three, so that one beat remains to try again.
+    pub fn needs_renewal(&self, beat_ms: i64, now: Time) -> bool {
+        let Renewing { at, times } = *self.renewal.lock().unwrap_or_else(PoisonError::into_inner);
+        now - at >= 2 * beat_ms - (beat_ms >> times.min(i64::BITS - 2))
+    }
+
+    pub fn renewed(&self, now: Time) {
+        let mut renewal = self.renewal.lock().unwrap_or_else(PoisonError::into_inner);
+        *renewal = Renewing { at: now, times: renewal.times + 1 };
     }
 
     /// Another worker has the lease: stop at once and write nothing.
@@ -82,5 +101,30 @@ impl AttemptControl {
 
     pub fn take_pending(&self) -> Vec<StepWrite> {
         std::mem::take(&mut *self.pending.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use windrow_model::{AttemptId, ItemId, RunId};
+
+    use super::*;
+
+    /// I2: the pauses grow, and a lease of three beats never runs out between two of them.
+    #[test]
+    fn renewal_backs_off_and_leaves_a_beat_to_try_again() {
+        const BEAT: i64 = 5_000;
+        let lease = Lease { run: RunId(1), attempt: AttemptId::new(ItemId(1), 1), fence: 1 };
+        let control = AttemptControl::new(lease, Time(0));
+        let (mut last, mut pauses) = (0, Vec::new());
+        for now in 1..=60_000 {
+            if control.needs_renewal(BEAT, Time(now)) {
+                control.renewed(Time(now));
+                pauses.push(now - last);
+                last = now;
+            }
+        }
+        assert_eq!(pauses[..4], [5_000, 7_500, 8_750, 9_375]);
+        assert!(pauses.is_sorted() && pauses.iter().all(|pause| *pause <= 2 * BEAT), "{pauses:?}");
     }
 }

@@ -10,10 +10,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::time::Instant;
 use windrow_model::limit::{Demand, Permit};
-use windrow_model::record::Step;
+use windrow_model::record::{LogLevel, Step};
 use windrow_model::state::StepState;
 use windrow_model::step::{ContentKey, Recalled, StepIntent, StepResult, Usage};
-use windrow_model::store::{Ending, Receipt, StepWrite};
+use windrow_model::store::{Ending, NewLog, Receipt, StepWrite};
 use windrow_model::trace::CallSpan;
 use windrow_model::worker_backend::WorkerBackend;
 use windrow_model::workload::{Done, Journal, Shown, StepNo, Stopped};
@@ -263,6 +263,16 @@ impl Journal for ItemJournal {
 
     fn stopping(&self) -> bool {
         self.control.is_stopping()
+    }
+
+    async fn warn(&self, event: &'static str, message: String) {
+        let Lease { run, attempt, .. } = self.control.lease;
+        let Some(job) = self.job else { return };
+        let (run, item, level) = (Some(run), Some(attempt.item()), LogLevel::Warn);
+        let entry = NewLog { job, run, item, level, event: event.to_owned(), actor: "system".to_owned(), message };
+        if let Err(error) = self.backend.log(entry, self.clock.now()).await {
+            tracing::warn!(%error, "failed to write to the log of the job");
+        }
     }
 }
 

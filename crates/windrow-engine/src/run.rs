@@ -197,9 +197,9 @@ fn work_item(assignment: &Assignment, proven: bool) -> WorkItem {
 }
 
 fn hand_in_done(done: Done) -> Ending {
-    let Done { scores, usage, latency_ms, skipped } = done;
+    let Done { scores, usage, latency_ms, skipped, partial } = done;
     let outcome = if skipped { Outcome::Skipped } else { Outcome::Succeeded };
-    Ending::HandIn { outcome, scores, usage, latency_ms, failure: None }
+    Ending::HandIn { outcome, scores, usage, latency_ms, failure: partial }
 }
 
 /// What the item finished before it failed is part of its result.

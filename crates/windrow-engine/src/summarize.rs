@@ -33,6 +33,6 @@ pub async fn summarize(node: Arc<Node>) {
 pub async fn summarize_run(store: &(impl Queue + ?Sized), run: RunId, now: Time) -> Result<Aggregates, StoreError> {
     let (aggregates, recount) = tokio::try_join!(store.aggregates(run), store.recount(run))?;
     store.summarize_run(run, Summary { aggregates: Json::of(&aggregates), recount }, now).await?;
-    store.forget_result_changes(store.run(run).await?.job, i64::MAX, trim::KEPT).await?;
+    trim::trim_job(store, run).await;
     Ok(aggregates)
 }

@@ -180,7 +180,7 @@ fn finished() -> Done {
         reason: String::new(),
     };
     let usage = Usage { tokens_in: 7, tokens_out: 2, cost_nanos: 5 };
-    Done { scores: vec![score], usage, latency_ms: 30, skipped: false }
+    Done { scores: vec![score], usage, latency_ms: 30, ..Done::default() }
 }
 
 /// B1: a full queue is an answer. The item goes back, is claimed again, and is executed once.

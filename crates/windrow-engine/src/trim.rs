@@ -4,12 +4,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use windrow_model::store::StoreError;
+use windrow_model::RunId;
+use windrow_model::store::{Queue, StoreError};
 
 use crate::node::Node;
 
 /// Pages of changes of a job; about three to a page of items at work.
-pub const KEPT: usize = 20_000;
+const KEPT: usize = 20_000;
 
 pub async fn trim(node: Arc<Node>) {
     loop {
@@ -25,4 +26,12 @@ async fn trim_all(node: &Node) -> Result<(), StoreError> {
         node.store.forget_result_changes(job, i64::MAX, KEPT).await?;
     }
     Ok(())
+}
+
+/// Of the job of a run that has ended. Nothing depends on it.
+pub async fn trim_job(store: &(impl Queue + ?Sized), run: RunId) {
+    let trimmed = async { store.forget_result_changes(store.run(run).await?.job, i64::MAX, KEPT).await };
+    if let Err(error) = trimmed.await {
+        tracing::warn!(%run, %error, "failed to shorten the log of changed rows, retrying later");
+    }
 }

@@ -7,7 +7,7 @@ use windrow_model::limit::Wait;
 use windrow_model::record::Step;
 use windrow_model::state::RunEvent;
 use windrow_model::step::ContentKey;
-use windrow_model::store::{Queue, Receipt, Renewal, Report, Result};
+use windrow_model::store::{NewLog, Queue, Receipt, Renewal, Report, Result};
 use windrow_model::worker_backend::WorkerBackend;
 use windrow_model::{Lease, SessionId, Time};
 
@@ -47,5 +47,9 @@ impl WorkerBackend for StoreBackend {
 
     async fn note_waits(&self, waits: Vec<Wait>) -> Result<()> {
         self.store.note_waits(self.session, waits).await
+    }
+
+    async fn log(&self, entry: NewLog, now: Time) -> Result<()> {
+        self.store.log(vec![entry], now).await
     }
 }

@@ -53,15 +53,16 @@ impl Ingest {
         })
     }
 
-    async fn pass(&self, slice: &Slice, item: &WorkItem, journal: &dyn Journal) -> Result<bool, Halt> {
+    /// How many records of the slice were rejected; `None` where nothing had to be read.
+    async fn pass(&self, slice: &Slice, item: &WorkItem, journal: &dyn Journal) -> Result<Option<i64>, Halt> {
         let scope = scope_of(&self.spec.plan, slice);
         loop {
             let last = self.destination.last(&scope).await?;
             let version = last.as_ref().map_or(0, |entry| entry.version);
             let checkpoint = last.map(|entry| entry.checkpoint);
             let checkpoint = match resume(checkpoint, item.run, item.fresh, slice.closed_at(), now()) {
-                Resume::Over => return Ok(true),
-                Resume::Skip => return Ok(false),
+                Resume::Over { rejected } => return Ok(Some(rejected)),
+                Resume::Skip => return Ok(None),
                 Resume::GoOn(checkpoint) | Resume::Begin(checkpoint) => checkpoint,
             };
             let walk = Walk { ingest: self, slice, journal, scope: &scope };
@@ -69,7 +70,7 @@ impl Ingest {
             let mut standing =
                 Standing { version, checkpoint, total: Stats::default(), type_changes: Vec::new(), actor };
             match walk.to_the_end(&mut standing).await? {
-                Progress::Reached => return Ok(true),
+                Progress::Reached => return Ok(Some(standing.checkpoint.rejected)),
                 // Another attempt was not dead yet: go on behind what it has committed.
                 Progress::Overtaken => {
                     let newest = self.destination.last(&scope).await?.map_or(0, |entry| entry.version);
@@ -81,6 +82,16 @@ impl Ingest {
             }
         }
     }
+}
+
+/// A slice is `PARTIAL` with rejected records; they are listed and can be replayed.
+fn partly(rejected: i64) -> Option<Failure> {
+    let message = match rejected {
+        0 => return None,
+        1 => "1 record was rejected, the others are written".to_owned(),
+        many => format!("{many} records were rejected, the others are written"),
+    };
+    Some(Failure::new(ErrorClass::InvalidOutput, message))
 }
 
 /// Under what a slice has its checkpoints, whenever it is planned.
@@ -216,6 +227,7 @@ impl Walk<'_> {
     async fn commit(self, batch: Fetched, standing: &mut Standing) -> Result<bool, Halt> {
         let Fetched { no, key, gathered, ahead } = batch;
         let Gathered { tables, rejected, mut stats, .. } = gathered;
+        let mut ahead = Checkpoint { rejected: standing.checkpoint.rejected + rejected.len() as i64, ..ahead };
         let records = tables.iter().map(|table| table.records.len() as i64).sum();
         let entry = Entry {
             version: standing.version + 1,
@@ -250,9 +262,13 @@ impl Walk<'_> {
                 stats.failed += rejected;
                 stats.business_errors += rejected;
                 standing.version = version;
+                ahead.rejected += rejected;
                 standing.checkpoint = ahead.clone();
                 for change in &changes {
                     tracing::warn!(plan = %self.ingest.spec.plan, slice = %self.slice.name, "{change}");
+                    if !standing.type_changes.iter().any(|known| known.is_like(change)) {
+                        self.journal.warn("type_change", format!("slice {}: {change}", self.slice.name)).await;
+                    }
                     change.clone().add_to(&mut standing.type_changes);
                 }
                 type_changes = changes;
@@ -328,8 +344,9 @@ impl Program for Ingest {
         let slice: Slice =
             item.input.parse().map_err(|error| invalid_request(format!("the slice is unreadable: {error}")))?;
         let started = Instant::now();
-        let read = self.pass(&slice, item, journal).await?;
-        Ok(Done { latency_ms: started.elapsed().as_millis() as i64, skipped: !read, ..Done::default() })
+        let rejected = self.pass(&slice, item, journal).await?;
+        let latency_ms = started.elapsed().as_millis() as i64;
+        Ok(Done { latency_ms, skipped: rejected.is_none(), partial: rejected.and_then(partly), ..Done::default() })
     }
 
     /// The ledger says where to go on.

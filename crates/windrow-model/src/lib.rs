@@ -18,6 +18,7 @@ pub mod ingest;
 pub mod item_query;
 pub mod json;
 pub mod label;
+pub mod label_filter;
 pub mod machine;
 pub mod number;
 pub mod operation;

@@ -108,8 +108,8 @@ fn item_views(page: &mut String) {
     for &state in ItemState::ALL {
         let attempts: &[AttemptState] = if state == ItemState::Queued { &live } else { &over };
         for &attempt in attempts {
-            let view =
-                |mode| ItemView { state, attempt, mode, tried_before: false, late: false, lost: false, planned: true };
+            let (tried_before, late, lost, planned, partial) = (false, false, false, true, false);
+            let view = |mode| ItemView { state, attempt, mode, tried_before, late, lost, planned, partial };
             let _ = writeln!(
                 page,
                 "| `{state}` | `{attempt}` | `{}` | `{}` | `{}` | `{}` | `{}` | `{}` |",

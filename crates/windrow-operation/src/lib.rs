@@ -10,6 +10,7 @@ mod handler;
 mod image;
 mod kafka_connect;
 mod mask;
+mod own_worker;
 mod preview;
 mod program;
 mod record;
@@ -53,6 +54,11 @@ pub fn forced(spec: &Json, force: bool) -> Result<(Json, String), serde_json::Er
 /// Says why, where what the operation does has no inverse.
 pub fn irreversible(spec: &Json) -> Option<&'static str> {
     registry::irreversible(&spec.parse::<OperationSpec>().ok()?.action)
+}
+
+/// Whether a worker of the user's own changes the targets, and notices itself what somebody else has changed.
+pub fn is_by_own_worker(spec: &Json) -> bool {
+    spec.parse::<OperationSpec>().is_ok_and(|spec| spec.action.kind == own_worker::KIND)
 }
 
 /// The key of the target with this name.

@@ -20,6 +20,7 @@ use super::change_record::{self, ChangeRecord};
 use super::handler::{Call, ChangeContext, Handler, Next, PastCall, Trouble, Way};
 use super::image::differences;
 use super::mask;
+use super::own_worker;
 use super::registry;
 use super::scripted::Probe;
 use super::spec::{CAPABILITY, KIND, OperationSpec, Targets};
@@ -70,8 +71,9 @@ impl Operation {
         let irreversible = registry::irreversible(&spec.action);
         let handler = registry::build(&spec.action, environment)?;
         let unreachable_for = Duration::from_millis(spec.unreachable_for_ms.max(0) as u64);
-        let OperationSpec { retry, timeout_ms, force, worker, .. } = spec;
+        let OperationSpec { retry, timeout_ms, force, worker, action, .. } = spec;
         let runs_on = match worker {
+            Some(worker) if action.kind == own_worker::KIND => RunsOn::Elsewhere { needs: vec![worker] },
             Some(worker) => RunsOn::Elsewhere { needs: vec![CAPABILITY.to_owned(), worker] },
             None => RunsOn::Here,
         };
@@ -454,7 +456,8 @@ impl Program for Operation {
             not_before: None,
             group: None,
             variant: None,
-            by_id: false,
+            // Its other fields are those of the newest list.
+            by_id: true,
         };
         Ok(SourcePage { items: targets.into_iter().map(item).collect(), cursor: Some(Json::of(&to)), done })
     }

@@ -11,6 +11,7 @@ use windrow_model::view::batch::BatchStatus;
 use super::change_record::{ChangeRecord, change_records};
 use super::image::differences;
 use super::mask::masked;
+use super::own_worker;
 use super::spec::OperationSpec;
 use super::target::Target;
 
@@ -80,8 +81,11 @@ pub fn target_labels(view: &TargetView, detail: &ItemDetail, labels: &Labels, sp
 /// The type of the targets, and what is done to them.
 fn action_of(spec: &Json) -> (String, String) {
     let Ok(spec) = spec.parse::<OperationSpec>() else { return Default::default() };
-    let action = spec.action.config["do"].as_str().unwrap_or("apply").to_owned();
-    (spec.action.kind, action)
+    let said = |name: &str, otherwise: &str| spec.action.config[name].as_str().unwrap_or(otherwise).to_owned();
+    match spec.action.kind.as_str() {
+        own_worker::KIND => (said("type", own_worker::KIND), said("do", "apply")),
+        kind => (kind.to_owned(), said("do", "apply")),
+    }
 }
 
 /// A target that a rollback left alone, because there was nothing to take back, reads as it did before.

@@ -12,7 +12,7 @@ use windrow_model::Failure;
 
 use super::handler::Handler;
 use super::spec::Component;
-use super::{kafka_connect, scripted};
+use super::{kafka_connect, own_worker, scripted};
 
 type Build = fn(Value, &Environment) -> Result<Arc<dyn Handler>, Failure>;
 
@@ -40,6 +40,7 @@ pub const KINDS: &[Kind] = &[
         build: scripted::build,
         irreversible: scripted::irreversible,
     },
+    Kind { name: own_worker::KIND, read: own_worker::read, build: own_worker::build, irreversible: |_| None },
 ];
 
 /// Says why, where the action has no inverse.

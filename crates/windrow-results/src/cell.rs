@@ -16,6 +16,7 @@ pub fn cell(seen: &Seen<'_>, name: &Name) -> Value {
         Name::Tries => row.tries.into(),
         Name::Turns => row.turns.into(),
         Name::Flaky => row.flaky.into(),
+        Name::Removed => row.removed.into(),
         Name::Reviewed => row.is_reviewed().into(),
         Name::LatencyMs => row.latency_ms.into(),
         Name::TokensIn => row.usage.tokens_in.into(),

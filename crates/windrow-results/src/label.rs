@@ -20,9 +20,9 @@ pub struct RowLabel {
 impl RowLabel {
     /// A value as it is, a pass as 1 and a fail as 0; `None` for a note.
     pub fn number(&self) -> Option<f64> {
-        self.value.or(match self.verdict? {
-            Verdict::Pass => Some(1.0),
-            Verdict::Fail => Some(0.0),
+        self.value.or(match self.verdict {
+            Some(Verdict::Pass) => Some(1.0),
+            Some(Verdict::Fail) => Some(0.0),
             _ => None,
         })
     }

@@ -19,6 +19,8 @@ pub mod query;
 pub mod row;
 pub mod summary;
 pub mod table;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 
 pub use columns::{Grid, Pairs, Trial};
 pub use query::{Condition, Grouping, Kind, Name, Names, Seen, Sort, Value};

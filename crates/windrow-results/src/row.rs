@@ -56,6 +56,10 @@ pub struct ResultRow {
     pub turns: u32,
     /// Trials of the same row and variant disagree.
     pub flaky: bool,
+    /// Number of the newest run that read it from the dataset; 0: not known.
+    pub planned: i64,
+    /// The last run over the whole dataset did not find it there.
+    pub removed: bool,
     pub latency_ms: Option<i64>,
     pub usage: Usage,
     pub finished_at: Option<Time>,
@@ -141,6 +145,8 @@ impl ResultRow {
             tries: item.tries,
             turns: turns.len() as u32,
             flaky: false,
+            planned: 0,
+            removed: false,
             latency_ms: made.map_or(item.latency_ms, |made| Some(made.latency_ms)),
             usage: made.map_or(item.usage, |made| made.usage),
             finished_at: match made.and_then(|made| detail.attempts.iter().find(|a| a.id == made.attempt)) {
@@ -169,6 +175,11 @@ impl ResultRow {
             parts.extend([column.as_bytes(), text.as_bytes()]);
         }
         ContentKey::of(&parts)
+    }
+
+    /// Whether a row that this run read last is not in the dataset of the last whole run.
+    pub fn is_removed(planned: i64, whole: i64) -> bool {
+        0 < planned && planned < whole
     }
 
     /// The lowest value of an evaluator over the turns.

@@ -13,9 +13,9 @@ use crate::query::{Grouping, Kind, Name, Seen, Value};
 use crate::row::ResultRow;
 
 /// Values that a facet lists, most frequent first.
-const FACET_VALUES: usize = 50;
+pub const FACET_VALUES: usize = 50;
 /// More distinct numbers than this are grouped into ranges.
-pub(crate) const EXACT_NUMBERS: usize = 20;
+pub const EXACT_NUMBERS: usize = 20;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Header {
@@ -186,12 +186,7 @@ pub fn metrics(rows: &[Seen<'_>]) -> Vec<Metric> {
     tally(rows, false, false).evaluators.into_iter().map(metric).collect()
 }
 
-pub(crate) fn metric(
-    name: String,
-    summary: ScoreSummary,
-    corrected: Option<Corrected>,
-    paired: Option<Paired>,
-) -> Metric {
+pub fn metric(name: String, summary: ScoreSummary, corrected: Option<Corrected>, paired: Option<Paired>) -> Metric {
     Metric {
         n: summary.pass + summary.fail,
         pass: summary.pass,
@@ -232,7 +227,7 @@ fn corrected(rows: &[Seen<'_>]) -> BTreeMap<String, Corrected> {
 }
 
 impl Corrected {
-    pub(crate) fn of(summary: &ScoreSummary, labelled: i64) -> Self {
+    pub fn of(summary: &ScoreSummary, labelled: i64) -> Self {
         Self {
             labelled,
             n: summary.pass + summary.fail,
@@ -285,7 +280,7 @@ fn paired(rows: &[Seen<'_>]) -> BTreeMap<String, Paired> {
 
 /// The numbers of [`Difference`], as reports and comparisons have them, with the rows of the table that improved, stayed
 /// the same and regressed.
-pub(crate) fn paired_metric(
+pub fn paired_metric(
     difference: &Difference,
     baseline: &ScoreSummary,
     [improved, same, regressed]: [i64; 3],
@@ -308,7 +303,7 @@ pub(crate) fn paired_metric(
 }
 
 /// Corrects for the number of metrics, and says what follows.
-pub(crate) fn adjust(found: &mut BTreeMap<String, Paired>) {
+pub fn adjust(found: &mut BTreeMap<String, Paired>) {
     let adjusted = holm(&found.values().map(|paired| paired.p).collect::<Vec<_>>());
     for (paired, adjusted) in found.values_mut().zip(adjusted) {
         paired.p_adjusted = adjusted;
@@ -333,13 +328,13 @@ pub fn groups(rows: &[Seen<'_>], grouping: &Grouping) -> Vec<Group> {
     in_order(by_value.into_iter().map(group).collect(), grouping)
 }
 
-pub(crate) fn in_order(mut groups: Vec<Group>, grouping: &Grouping) -> Vec<Group> {
+pub fn in_order(mut groups: Vec<Group>, grouping: &Grouping) -> Vec<Group> {
     groups.sort_by_key(|group| (group.value.is_none(), if grouping.width.is_some() { 0 } else { -group.n }));
     groups
 }
 
 /// How values become groups.
-pub(crate) enum Buckets {
+pub enum Buckets {
     /// Each value is one.
     Values,
     /// Equal parts of the range of all numbers.
@@ -349,8 +344,8 @@ pub(crate) enum Buckets {
 }
 
 /// A group: its place among groups with a width, and what it is called.
-pub(crate) type Bucket = (i64, String);
-pub(crate) type Label = Box<dyn Fn(&Value<'_>) -> Option<Bucket>>;
+pub type Bucket = (i64, String);
+pub type Label = Box<dyn Fn(&Value<'_>) -> Option<Bucket>>;
 
 fn buckets(rows: &[Seen<'_>], grouping: &Grouping) -> Buckets {
     let name = &grouping.name;
@@ -367,7 +362,7 @@ fn buckets(rows: &[Seen<'_>], grouping: &Grouping) -> Buckets {
 }
 
 /// What a value is called as a group.
-pub(crate) fn label(buckets: Buckets) -> Label {
+pub fn label(buckets: Buckets) -> Label {
     match buckets {
         Buckets::Values => Box::new(|value| (!value.is_null()).then(|| (0, value.text().into_owned()))),
         Buckets::Parts(from, to) => Box::new(move |value| {

@@ -66,7 +66,10 @@ pub use health::{HealthCheck, HealthExample};
 pub use item::{AttemptView, ItemDetailView, ItemRow, ListedItem, ScoreCell, StepView, next_retry_at};
 pub use job::{Deleted, JobDetail, JobRow, ScheduleList, ScheduleView, ScheduledJob};
 pub use label::{AgreementView, EvaluatorAgreement, LabelList, LabelRequest, LabelView, Labelled};
-pub use lineage::{BatchNode, LeaseView, Lineage, PlanNode, ScheduleNode, SliceNode, TaskNode, TaskRunNode};
+pub use lineage::{
+    BatchNode, IngestProgress, LeaseView, Lineage, PlanNode, ScheduleNode, SliceNode, SourceProgress, TaskNode,
+    TaskRunNode,
+};
 pub use log::LogLine;
 pub use node::{NodeList, NodeState, NodeView};
 pub use operation::{Plan, PlannedTarget, TargetList, TargetView};

@@ -1,9 +1,12 @@
 //! Lineage of ingested data (I8): schedule instance → plan → slice → task → run → batch. Each level has the statuses of
 //! its own state machine.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use windrow_model::Json;
+use windrow_model::counters::Counters;
 use windrow_model::ingest::{BatchIntent, BatchRecord, Origin, Slice, Stats, TypeChange};
 use windrow_model::record::{Attempt, ItemDetail, Job, Run, Step};
 use windrow_model::state::Mode;
@@ -118,6 +121,45 @@ pub struct BatchNode {
     pub origin: Origin,
 }
 
+/// How far the ingest jobs of each source and operation have come (I6).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct IngestProgress {
+    pub sources: Vec<SourceProgress>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SourceProgress {
+    pub provenance: String,
+    pub operation: String,
+    /// Jobs with this origin, by their current definition.
+    pub plans: i64,
+    /// Their tasks, by status; statuses without tasks are left out.
+    #[schema(value_type = BTreeMap<String, i64>)]
+    pub tasks: BTreeMap<TaskStatus, i64>,
+}
+
+impl SourceProgress {
+    pub fn none(provenance: String, operation: String) -> Self {
+        Self { provenance, operation, plans: 0, tasks: BTreeMap::new() }
+    }
+
+    pub fn add(&mut self, job: &Job) {
+        let Counters { queued, running, succeeded, skipped, failed, cancelled, .. } = job.counters.all;
+        self.plans += 1;
+        for (status, n) in [
+            (TaskStatus::Queued, queued),
+            (TaskStatus::Running, running),
+            (TaskStatus::Succeeded, succeeded + skipped),
+            (TaskStatus::Failed, failed),
+            (TaskStatus::Cancelled, cancelled),
+        ] {
+            if n > 0 {
+                *self.tasks.entry(status).or_default() += n;
+            }
+        }
+    }
+}
+
 impl Lineage {
     pub fn of(job: &Job, run: &Run, origin: Origin, slices: Vec<SliceNode>, next: Option<i64>) -> Self {
         Self {
@@ -207,6 +249,11 @@ impl TaskRunNode {
             batch_count: newest.first().map_or(0, |step| step.id.no() as usize + 1),
             batches: shown.collect(),
         }
+    }
+
+    /// With these batches instead, newest first.
+    pub fn showing(self, steps: &[Step]) -> Self {
+        Self { batches: steps.iter().rev().filter_map(BatchNode::of).collect(), ..self }
     }
 }
 

@@ -54,6 +54,10 @@ pub struct ResultView {
     pub facets: Vec<Facet>,
     /// Null unless grouped.
     pub groups: Option<Vec<Group>>,
+    /// Who answered: `database`, or `clickhouse` where it has everything that happened before the question.
+    pub source: String,
+    /// Why the database answered although ClickHouse is configured.
+    pub notice: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -100,6 +104,21 @@ pub struct VariantView {
     /// US dollars.
     pub cost: f64,
     pub metrics: Vec<Metric>,
+}
+
+impl VariantView {
+    /// Without rows, its parts are not shown.
+    pub fn of(name: &str, n: i64, cost: f64, metrics: Vec<Metric>) -> Self {
+        let (target, prompt) = name.split_once('.').map_or((name, None), |(target, prompt)| (target, Some(prompt)));
+        Self {
+            name: name.to_owned(),
+            target: (n > 0).then(|| target.to_owned()),
+            prompt: prompt.filter(|_| n > 0).map(str::to_owned),
+            n,
+            cost,
+            metrics,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -150,6 +169,9 @@ pub struct TableRow {
     pub tries: u32,
     pub turns: u32,
     pub flaky: bool,
+    /// No longer in the dataset: the last run over the whole dataset did not find it.
+    #[serde(default)]
+    pub removed: bool,
     /// All trials of this row and variant, this one too; empty where there is one.
     #[serde(default)]
     pub trials: Vec<TrialOutcome>,
@@ -296,6 +318,7 @@ impl TableRow {
             tries: row.tries,
             turns: row.turns,
             flaky: row.flaky,
+            removed: row.removed,
             trials: Vec::new(),
             latency_ms: row.latency_ms,
             tokens_in: row.usage.tokens_in,

@@ -5,6 +5,7 @@
 //! each other. A relay that was replaced while it was sending has a lower number than its successor, so what it still
 //! sends does not count. Nothing waits for the relay: events deleted before it has read them leave marks of their jobs.
 
+mod planning;
 mod running;
 mod sweep;
 mod work;
@@ -21,6 +22,7 @@ use crate::batch::Batch;
 use crate::client::{Client, Failure};
 use crate::source::Records;
 use crate::{meters, schema};
+use planning::Planning;
 use running::Running;
 use work::Work;
 
@@ -67,6 +69,7 @@ struct Leading {
     newest: i64,
     columns: HashMap<JobId, Vec<String>>,
     running: Running,
+    planning: Planning,
     looked_at: Time,
 }
 
@@ -173,7 +176,9 @@ impl Relay {
         let event = event.filter(|(id, _)| *id > leading.event);
         let items: Vec<Mark> = marks.iter().filter(|mark| mark.item.is_some()).copied().collect();
         let mut sent = Sent { event, done: items, jobs: work.whole.iter().copied().collect(), ..Sent::default() };
-        if work.is_empty() && whole.is_none() {
+        leading.planning.begins(work.submitted.iter().copied());
+        let planned = leading.planning.next(&*store, &marks).await?;
+        if work.is_empty() && whole.is_none() && planned.is_none() {
             if event.is_some() && !analytics.keep_sent(owner, sent).await? {
                 return Ok(Turn::Elsewhere);
             }
@@ -183,6 +188,10 @@ impl Relay {
         let Some(revision) = analytics.next_revision(owner, leading.newest).await? else { return Ok(Turn::Elsewhere) };
         let mut batch = Batch::new(revision);
         self.parts.add(leading, &work, &mut batch).await?;
+        let follows = match planned {
+            Some(job) => self.parts.follow(leading, job, &mut batch).await?,
+            None => false,
+        };
         let mut sweep = None;
         if let Some(mark) = whole {
             let walked = self.parts.walk(leading, mark, &mut batch).await?;
@@ -196,7 +205,7 @@ impl Relay {
         if let Some(sweep) = sweep {
             sweep.perform(&self.parts.client, revision).await?;
         }
-        let more = !is_last || marks.len() == MARKS || whole.is_some() || !sent.jobs.is_empty();
+        let more = !is_last || marks.len() == MARKS || whole.is_some() || !sent.jobs.is_empty() || follows;
         if !analytics.keep_sent(owner, sent).await? {
             return Ok(Turn::Elsewhere);
         }
@@ -220,6 +229,10 @@ impl Relay {
             leading.until = relay.owned_until;
             return Ok(true);
         }
+        // Marked before the columns are there, so that nobody asks for what is not in them yet.
+        if schema::is_outdated(client).await? {
+            analytics.mark_jobs(None).await?;
+        }
         schema::migrate(client).await?;
         let mut newest = schema::newest_revision(client).await?;
         match schema::incarnation(client).await? {
@@ -239,6 +252,7 @@ impl Relay {
             newest,
             columns: HashMap::new(),
             running: Running::read(client).await?,
+            planning: Planning::default(),
             looked_at: Time(0),
         });
         Ok(true)
@@ -288,6 +302,7 @@ impl Parts {
     }
 
     async fn walk(&self, leading: &mut Leading, mark: Mark, batch: &mut Batch) -> Result<Walked, Trouble> {
+        let mark = leading.planning.take(mark);
         let gone = Walked { mark: None, sweep: Some(sweep::Sweep { job: mark.job, below: batch.revision }) };
         let Some(mut records) = self.records(leading, mark.job).await? else { return Ok(gone) };
         let since = if mark.since == 0 { batch.revision } else { mark.since };

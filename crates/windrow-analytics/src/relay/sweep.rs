@@ -3,7 +3,7 @@
 use windrow_model::JobId;
 
 use crate::client::{Client, Failure, literal};
-use crate::schema::{JOBS, KEYS};
+use crate::schema::KEYS;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Sweep {
@@ -15,7 +15,8 @@ pub struct Sweep {
 impl Sweep {
     pub async fn perform(self, client: &Client, revision: i64) -> Result<(), Failure> {
         let job = self.job.0;
-        let known = client.perform(&format!("SELECT DISTINCT workspace FROM {JOBS} WHERE job_id = {job}")).await?;
+        let places = KEYS.map(|(table, _)| format!("SELECT DISTINCT workspace FROM {table} WHERE job_id = {job}"));
+        let known = client.perform(&format!("SELECT DISTINCT workspace FROM ({})", places.join(" UNION ALL "))).await?;
         for workspace in known.lines().map(unescaped) {
             let place = format!("workspace = {} AND job_id = {job}", literal(&workspace));
             for (table, key) in KEYS {

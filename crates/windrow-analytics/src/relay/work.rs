@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use windrow_model::analytics::Mark;
-use windrow_model::event::{ITEMS_ARCHIVED, ITEMS_PARTIAL, RUN_PLANNED};
+use windrow_model::event::{ITEMS_ARCHIVED, ITEMS_PARTIAL, RUN_PLANNED, RUN_SUBMITTED};
 use windrow_model::record::OutboxEvent;
 use windrow_model::{ItemId, JobId, RunId};
 
@@ -13,6 +13,8 @@ pub struct Work {
     pub jobs: BTreeMap<JobId, JobWork>,
     /// All of their items have changed.
     pub whole: BTreeSet<JobId>,
+    /// A run of them begins.
+    pub submitted: BTreeSet<JobId>,
 }
 
 #[derive(Debug, Default, PartialEq)]
@@ -50,6 +52,7 @@ impl Work {
         job.runs.insert(event.run);
         match event.kind.as_str() {
             RUN_PLANNED => drop(self.whole.insert(event.job)),
+            RUN_SUBMITTED => drop(self.submitted.insert(event.job)),
             kind @ (ITEMS_ARCHIVED | ITEMS_PARTIAL) => {
                 let settled = (kind == ITEMS_ARCHIVED).then_some(event.run);
                 let body: Body = event.body.parse().unwrap_or(Body { items: Vec::new() });

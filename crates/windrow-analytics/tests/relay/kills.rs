@@ -24,19 +24,23 @@ async fn killed_again_and_again_the_copy_becomes_equal_by_itself() {
     let mut server = Server::start(folder.path());
     let world = Arc::new(World::with(&format!("{}/copy", server.url()), tempfile::tempdir().unwrap()));
     let ticket = planned(&*world.store, "a", (0..ITEMS).map(new_item).collect()).await;
+    let (begun, mut allowed) = tokio::sync::watch::channel(0);
     let working = tokio::spawn({
         let world = world.clone();
         async move {
-            // Slow enough that every kill meets some of it.
-            for round in 0..ITEMS / 5 {
+            // Every kill has its share of the work, so that it meets some of it.
+            let rounds = ITEMS / 5;
+            for round in 0..rounds {
+                allowed.wait_for(|kill| round < kill * rounds / kills()).await.unwrap();
                 let outcome = if round % 7 == 0 { Outcome::Failed } else { Outcome::Succeeded };
                 world.work(ticket, 5, outcome).await;
-                tokio::time::sleep(Duration::from_millis(kills() * 2)).await;
+                tokio::time::sleep(Duration::from_millis(20)).await;
             }
             world.store.close_run(ticket, Closing::default(), T0 + 9_000).await.unwrap();
         }
     });
     for kill in 0..kills() {
+        begun.send(kill + 1).unwrap();
         // Every one has its own moment: the relay first, then ClickHouse under the next one.
         for pause in [kill * 17 % 160, 200 + kill * 37 % 500] {
             let relay = tokio::spawn(Relay::new(world.parts(1)).run());

@@ -6,6 +6,7 @@ mod clickhouse;
 #[allow(dead_code)]
 mod fixture;
 mod kills;
+mod questions;
 #[path = "../../../windrow-store/tests/store/services.rs"]
 mod services;
 mod trends;
@@ -36,7 +37,16 @@ fn label(item: ItemId, name: &str) -> NewLabel {
 /// E1, E3, E14, E15, E27.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_copy_equals_the_database_after_every_step() {
-    let world = World::new();
+    every_step(World::new()).await;
+}
+
+/// X1: the same with a shared database.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_copy_equals_a_shared_database_after_every_step() {
+    every_step(World::on_postgres().await).await;
+}
+
+async fn every_step(world: World) {
     let store = &*world.store;
     let mut relay = world.relay();
     // What was there before the first relay is sent, too.
@@ -116,6 +126,48 @@ async fn retry_and_append(world: &World, relay: &mut Relay) {
     world.catch_up(relay).await;
     world.assert_equal().await;
     assert_eq!(count(world, "run = 3").await, 10);
+    // A rescore: previous scores are shown until there are new ones.
+    let rescore = Submission { mode: Mode::Rescore, run: RunId(103), ..submission(100, "a") };
+    let ticket = started(store, rescore).await;
+    store.replan_items(ticket, Selection::of(Mode::Rescore), 100, T0).await.unwrap();
+    world.catch_up(relay).await;
+    world.assert_equal().await;
+    world.work(ticket, 7, Outcome::Succeeded).await;
+    world.catch_up(relay).await;
+    world.assert_equal().await;
+    world.work(ticket, 100, Outcome::Succeeded).await;
+    store.close_run(ticket, Closing::default(), T0 + 5_000).await.unwrap();
+    world.catch_up(relay).await;
+    world.assert_equal().await;
+    assert_eq!(count(world, "run = 4").await, 40);
+}
+
+/// E14: items are shown as queued while more of them are planned, and rows that come twice stay equal.
+#[tokio::test(flavor = "multi_thread")]
+async fn items_are_shown_before_all_are_planned() {
+    let world = World::new();
+    let store = &*world.store;
+    let _ = store.open_session(session(1)).await;
+    let mut relay = world.relay();
+    world.catch_up(&mut relay).await;
+    let ticket = started(store, submission(100, "a")).await;
+    let mut from = None;
+    for (pages, rows) in [(1, 0..12), (2, 8..30), (3, 30..31)] {
+        let to = Some(windrow_model::Json::of(&rows.end));
+        let items = rows.map(new_item).collect();
+        let page = PlanPage { from, to: to.clone(), done: pages == 3, ..page(ticket, items) };
+        from = to;
+        store.plan_items(page, T0).await.unwrap();
+        // What is queued already may be executed.
+        let done = world.work(ticket, 3, Outcome::Succeeded).await.len() as i64;
+        world.catch_up(&mut relay).await;
+        let total = store.run(ticket.run).await.unwrap().counters.total;
+        let (all, rest) = (count(&world, "1").await, count(&world, "outcome = 'queued'").await);
+        assert_eq!((all, rest, done), (total, total - 3 * pages, 3));
+    }
+    world.assert_equal().await;
+    let status = store.relay_status().await.unwrap().unwrap();
+    assert!(status.is_caught_up());
 }
 
 /// T14: the outbox is not kept for the relay.
@@ -176,6 +228,51 @@ async fn the_copy_of_another_database_is_left_alone() {
     let status = second.store.relay_status().await.unwrap().unwrap();
     assert!(status.relay.trouble.unwrap().0.contains("another Windrow database"));
     first.assert_equal().await;
+}
+
+/// E3: rows of a job that the database does not know are found in every table, and disappear.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_only_clickhouse_has_is_found_and_removed() {
+    let world = World::new();
+    planned(&*world.store, "a", vec![new_item(1)]).await;
+    let mut relay = world.relay();
+    world.catch_up(&mut relay).await;
+    for sql in [
+        "INSERT INTO windrow_items (workspace, job_id, item_id, job, revision) VALUES ('gone', 901, 1, 'old', 1)",
+        "INSERT INTO windrow_steps (workspace, job_id, item_id, step_id, revision) VALUES ('gone', 902, 1, 1, 1)",
+    ] {
+        world.client.perform(sql).await.unwrap();
+    }
+    let found = windrow_analytics::check::superfluous(&*world.store, &world.client).await.unwrap();
+    let (old, nameless) = ((windrow_model::JobId(901), "old".to_owned()), (windrow_model::JobId(902), String::new()));
+    assert_eq!(found, std::collections::BTreeMap::from([old, nameless]));
+    for job in found.into_keys() {
+        world.store.mark_jobs(Some(job)).await.unwrap();
+    }
+    world.catch_up(&mut relay).await;
+    world.assert_equal().await;
+    assert_eq!(count(&world, "1").await, 1);
+}
+
+/// A copy of an earlier version lacks columns: all of it is sent again, also if the relay stops in between.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_outdated_copy_is_migrated_and_sent_again() {
+    let world = World::new();
+    let ticket = planned(&*world.store, "a", (0..5).map(new_item).collect()).await;
+    world.work(ticket, 5, Outcome::Succeeded).await;
+    world.store.close_run(ticket, Closing::default(), T0 + 2_000).await.unwrap();
+    let mut relay = world.relay();
+    world.catch_up(&mut relay).await;
+    relay.leave().await.unwrap();
+    for table in ["windrow_items", "windrow_results"] {
+        let dropped = "DROP COLUMN numbers, DROP COLUMN flags, DROP COLUMN nulls, DROP COLUMN `labels.text`";
+        world.client.perform(&format!("ALTER TABLE {table} {dropped}")).await.unwrap();
+    }
+    world.client.perform("ALTER TABLE windrow_migrations DELETE WHERE version > 1").await.unwrap();
+    let mut next = Relay::new(world.parts(2));
+    assert_ne!(next.turn().await.unwrap(), Turn::Elsewhere);
+    world.catch_up(&mut next).await;
+    world.assert_equal().await;
 }
 
 /// Rows that the database does not have disappear when their job is sent again.

@@ -13,13 +13,13 @@ use windrow_model::analytics::AnalyticsStore;
 use windrow_model::state::Outcome;
 use windrow_model::store::*;
 use windrow_model::{Clock, ItemId, JobId, Json, SessionId, Ticket, Time};
-use windrow_store::SqliteStore;
+use windrow_store::SqlStore;
 
 use crate::fixture::*;
 use crate::services;
 
 pub struct World {
-    pub store: Arc<SqliteStore>,
+    pub store: Arc<SqlStore>,
     pub client: Client,
     _folder: tempfile::TempDir,
 }
@@ -40,8 +40,16 @@ impl World {
         Self::with(&url, tempfile::tempdir().unwrap())
     }
 
+    /// The same with a database that several nodes can share.
+    pub async fn on_postgres() -> Self {
+        let (server, name) = (services::url("WINDROW_TEST_POSTGRES"), services::unique("relay"));
+        let place = format!("{server}?sslmode=disable&schema={name}&application_name={name}");
+        let store = Arc::new(SqlStore::connect(&place).await.unwrap());
+        Self { store, ..Self::new() }
+    }
+
     pub fn with(url: &str, folder: tempfile::TempDir) -> Self {
-        let store = Arc::new(SqliteStore::open(&folder.path().join("store.db")).unwrap());
+        let store = Arc::new(SqlStore::open(&folder.path().join("store.db")).unwrap());
         Self { store, client: Client::new(url.parse().unwrap()).unwrap(), _folder: folder }
     }
 
@@ -77,7 +85,7 @@ impl World {
 
     /// Every row of every job, column by column.
     pub async fn assert_equal(&self) {
-        assert_eq!(check::superfluous(&*self.store, &self.client).await.unwrap(), Vec::<String>::new());
+        assert_eq!(check::superfluous(&*self.store, &self.client).await.unwrap(), BTreeMap::new());
         for job in check::jobs(&*self.store, None).await.unwrap() {
             let checked = check::job(&*self.store, &self.client, job, |_| Vec::new()).await.unwrap().unwrap();
             for (table, key) in [(ITEMS, "item_id"), (RESULTS, "run_id, item_id"), (STEPS, "step_id"), (RUNS, "run_id")]
@@ -160,6 +168,9 @@ impl World {
 fn is_same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) if a.is_f64() != b.is_f64() => a.as_f64() == b.as_f64(),
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| is_same(a, b)))
+        }
         (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same(a, b)),
         _ => a == b,
     }

@@ -397,6 +397,9 @@ impl Queue for FaultyStore {
     async fn newest_steps(&self, attempt: AttemptId, limit: usize) -> Result<Vec<Step>> {
         pass_on!(self, self.inner.newest_steps(attempt, limit))
     }
+    async fn failed_steps(&self, attempt: AttemptId, limit: usize) -> Result<Vec<Step>> {
+        pass_on!(self, self.inner.failed_steps(attempt, limit))
+    }
     async fn aggregates(&self, run: RunId) -> Result<Aggregates> {
         pass_on!(self, self.inner.aggregates(run))
     }

@@ -151,6 +151,6 @@ mod tests {
         assert_ne!(of(&["a", "b"]).digest(), of(&["a", "c"]).digest());
         let earlier = Json::of(&Position { offset: 9, line: 3 });
         assert_eq!(Content::of_cursor(&earlier), None);
-        assert!(earlier.parse::<Cursor>().is_ok(), "a run that an earlier version began goes on");
+        assert!(earlier.parse::<Cursor>().is_ok(), "a run that an earlier version began continues");
     }
 }

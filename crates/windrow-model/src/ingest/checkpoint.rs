@@ -24,6 +24,9 @@ pub struct Checkpoint {
     /// Batches committed in the pass.
     #[serde(default)]
     pub batches: i64,
+    /// Records of the pass that were rejected, as far as was known when they were committed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rejected: i64,
     /// Version of the change by hand that it goes back to: pages after it may be committed again.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub era: i64,
@@ -38,7 +41,8 @@ fn is_zero(number: &i64) -> bool {
 
 impl Checkpoint {
     fn begin(pass: RunId, now: Time, since: Option<Value>) -> Self {
-        Self { pass, begun_at: now, position: None, high: since.clone(), since, batches: 0, era: 0, done: false }
+        let (position, high) = (None, since.clone());
+        Self { pass, begun_at: now, position, high, since, batches: 0, rejected: 0, era: 0, done: false }
     }
 }
 
@@ -49,8 +53,8 @@ pub enum Resume {
     GoOn(Checkpoint),
     /// From the start of a new pass.
     Begin(Checkpoint),
-    /// This run has committed the slice to its end; only the hand-in was lost.
-    Over,
+    /// This run has committed the slice to its end, with this number of rejected records; only the hand-in was lost.
+    Over { rejected: i64 },
     /// A window that was closed when it was last read whole cannot have anything new.
     Skip,
 }
@@ -58,7 +62,7 @@ pub enum Resume {
 /// `closed_at`: nothing can be added to the slice after that. A `fresh` run reads everything again.
 pub fn resume(last: Option<Checkpoint>, run: RunId, fresh: bool, closed_at: Option<Time>, now: Time) -> Resume {
     match last {
-        Some(last) if last.pass == run && last.done => Resume::Over,
+        Some(last) if last.pass == run && last.done => Resume::Over { rejected: last.rejected },
         Some(last) if last.pass == run => Resume::GoOn(last),
         None => Resume::Begin(Checkpoint::begin(run, now, None)),
         Some(_) if fresh => Resume::Begin(Checkpoint::begin(run, now, None)),
@@ -83,6 +87,7 @@ mod tests {
             since: None,
             high: Some(json!(42)),
             batches: 7,
+            rejected: 0,
             era: 0,
             done,
         }
@@ -97,8 +102,8 @@ mod tests {
 
     #[test]
     fn a_finished_pass_is_never_read_again_by_its_own_run() {
-        assert_eq!(resume(Some(at(1, true)), RunId(1), false, None, NOW), Resume::Over);
-        assert_eq!(resume(Some(at(1, true)), RunId(1), true, None, NOW), Resume::Over);
+        assert_eq!(resume(Some(at(1, true)), RunId(1), false, None, NOW), Resume::Over { rejected: 0 });
+        assert_eq!(resume(Some(at(1, true)), RunId(1), true, None, NOW), Resume::Over { rejected: 0 });
     }
 
     #[test]

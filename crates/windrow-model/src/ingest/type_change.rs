@@ -28,13 +28,15 @@ pub struct TypeChange {
 }
 
 impl TypeChange {
+    /// The same happened to the same column.
+    pub fn is_like(&self, other: &TypeChange) -> bool {
+        let Self { table, column, from, to, action, records: _ } = self;
+        (table, column, from, to, action) == (&other.table, &other.column, &other.from, &other.to, &other.action)
+    }
+
     /// Adds one to others; what happened to the same column again is counted with it.
     pub fn add_to(self, others: &mut Vec<TypeChange>) {
-        let same = |other: &&mut TypeChange| {
-            let key = |change: &TypeChange| (change.action, change.from == self.from, change.to == self.to);
-            other.table == self.table && other.column == self.column && key(other) == (self.action, true, true)
-        };
-        match others.iter_mut().find(same) {
+        match others.iter_mut().find(|other| other.is_like(&self)) {
             Some(known) => known.records += self.records,
             None => others.push(self),
         }

@@ -231,8 +231,8 @@ impl RowSide {
 
     /// The same item, or the same variant, or the first.
     fn like(&self, (item, variant): (ItemId, Option<usize>)) -> (ItemId, Option<usize>) {
-        let find = |fits: &dyn Fn(&(ItemId, Option<usize>)) -> bool| self.items.iter().copied().find(|own| fits(own));
-        find(&|own| own.0 == item).or_else(|| find(&|own| own.1 == variant)).unwrap_or(self.items[0])
+        let same = self.items.iter().find(|own| own.0 == item);
+        *same.or_else(|| self.items.iter().find(|own| own.1 == variant)).unwrap_or(&self.items[0])
     }
 
     fn merge(&mut self, other: &RowSide) {

@@ -1,6 +1,6 @@
 //! Paired permutation test: how often would the mean of differences be as far from zero if each could as well have had
 //! the other sign? Exact for few differences, drawn with a fixed seed for more, so that equal data have equal results,
-//! and by its normal limit where there are so many that the limit is closer than the draws.
+//! and by its normal limit where they are many enough that the limit is closer than the draws.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
@@ -40,8 +40,8 @@ impl Permutation {
         // Sums of the same terms in another order differ in their last digits.
         let reach = self.total.abs() * (1.0 - 1e-9);
         match self.n {
-            0..=EXACT => self.exact(reach),
-            0..=DRAWN => self.drawn(reach),
+            n if n <= EXACT => self.exact(reach),
+            n if n <= DRAWN => self.drawn(reach),
             // The variance of a sum of random signs is the sum of the squares.
             _ => 2.0 * Normal::standard().cdf(-self.total.abs() / self.squares.sqrt()),
         }

@@ -19,6 +19,7 @@ use crate::ids::{AttemptId, ItemId, JobId, Lease, RunId, SessionId, StepId, Tick
 use crate::item_query::{ItemPage, ItemQuery};
 use crate::json::Json;
 use crate::label::{Label, NewLabel};
+use crate::label_filter::LabelFilter;
 use crate::number::aggregate::{Aggregates, Stats};
 use crate::number::compare::Comparison;
 use crate::record::{
@@ -35,7 +36,6 @@ use crate::state::{ItemState, JobState, Mode, Outcome, RunEvent, RunState};
 use crate::step::{ContentKey, Score, StepIntent, StepResult, Usage};
 use crate::time::{DAY_MS, Time};
 use crate::view::filter::JobWord;
-use crate::view::label_filter::LabelFilter;
 
 // ---- submit ----------------------------------------------------------------------------------
 
@@ -526,6 +526,8 @@ pub trait Queue: Send + Sync {
     async fn outline(&self, id: ItemId) -> Result<ItemDetail>;
     /// The newest steps of one attempt, newest first.
     async fn newest_steps(&self, attempt: AttemptId, limit: usize) -> Result<Vec<Step>>;
+    /// Those of them that failed, newest first.
+    async fn failed_steps(&self, attempt: AttemptId, limit: usize) -> Result<Vec<Step>>;
     /// Over the results that the run archived, also where a later run has replaced them.
     async fn aggregates(&self, run: RunId) -> Result<Aggregates>;
     /// Why items of the run failed, each class once. No result is read for it.

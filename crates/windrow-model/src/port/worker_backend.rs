@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::ids::Lease;
-use crate::port::store::{Receipt, Renewal, Report, Result};
+use crate::port::store::{NewLog, Receipt, Renewal, Report, Result};
 use crate::record::Step;
 use crate::rule::limit::Wait;
 use crate::step::ContentKey;
@@ -31,4 +31,8 @@ pub trait WorkerBackend: Send + Sync {
     async fn stop_run(&self, lease: Lease, reason: &str, now: Time) -> Result<()>;
     /// What running items wait for; replaces the earlier note.
     async fn note_waits(&self, waits: Vec<Wait>) -> Result<()>;
+    /// Writes to the log of a job, where the worker has the store. The protocol of remote workers has no such call.
+    async fn log(&self, _entry: NewLog, _now: Time) -> Result<()> {
+        Ok(())
+    }
 }

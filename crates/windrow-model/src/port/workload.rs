@@ -167,6 +167,8 @@ pub trait Journal: Send + Sync {
     async fn hand_in_partial(&self, done: Done) -> Result<(), Stopped>;
     /// Whether the item should stop before its next paid call.
     fn stopping(&self) -> bool;
+    /// Writes a warning to the log of the job, best effort.
+    async fn warn(&self, _event: &'static str, _message: String) {}
 }
 
 /// A text that is shown while it arrives, until this is dropped.
@@ -195,6 +197,8 @@ pub struct Done {
     pub latency_ms: i64,
     /// Nothing had to be done.
     pub skipped: bool,
+    /// Some of it failed, and the rest is done.
+    pub partial: Option<Failure>,
 }
 
 /// Why an item was not executed to its end.

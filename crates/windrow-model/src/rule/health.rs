@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(counts(held, 100 + patience), [0, 0], "a wave waits for approval");
         let mut executes = run(RunState::Running, 100, 1);
         executes.counters.running = 1;
-        assert_eq!(counts(executes, 100 + patience), [0, 0], "its attempts are looked at one by one");
+        assert_eq!(counts(executes, 100 + patience), [0, 0], "its attempts are checked one by one");
     }
 
     #[test]

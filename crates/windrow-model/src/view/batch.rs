@@ -168,7 +168,8 @@ mod tests {
     #[test]
     fn a_task_whose_workers_disappeared_is_unknown() {
         let (state, attempt, mode) = (ItemState::Failed, AttemptState::Resulted, Mode::Submit);
-        let task = ItemView { state, attempt, mode, tried_before: true, late: false, lost: true, planned: true };
+        let (late, planned, partial) = (false, true, false);
+        let task = ItemView { state, attempt, mode, tried_before: true, late, lost: true, planned, partial };
         assert_eq!(BatchStatus::of_task(&task), BatchStatus::Unknown);
         assert_eq!(BatchStatus::of_task(&ItemView { lost: false, ..task }), BatchStatus::Fail);
     }

@@ -123,7 +123,7 @@ pub fn item_state(text: &str) -> Result<ItemState, String> {
     let batch = BatchStatus::ALL.iter().map(|status| status.as_str());
     let shown = experiment.chain(task).chain(slice).chain(batch).find(|word| word.eq_ignore_ascii_case(text));
     match shown.map(str::to_ascii_lowercase).as_deref() {
-        Some("success" | "completed" | "rollback_success") => Ok(ItemState::Succeeded),
+        Some("success" | "completed" | "partial" | "rollback_success") => Ok(ItemState::Succeeded),
         Some("fail" | "rollback_fail" | "unknown") => Ok(ItemState::Failed),
         Some("terminal" | "cancel") => Ok(ItemState::Cancelled),
         Some(

@@ -55,7 +55,7 @@ ingest_machine! {
         Succeeded = "SUCCEEDED",
         #[doc = "All its tasks failed."]
         Failed = "FAILED",
-        #[doc = "Some of its tasks failed."]
+        #[doc = "Some of its records were rejected, the others are written."]
         Partial = "PARTIAL",
         #[doc = "Stopped."]
         Cancelled = "CANCELLED",
@@ -141,6 +141,7 @@ impl SliceStatus {
             ItemState::Queued if begun => Self::Executing,
             ItemState::Queued if !item.planned => Self::Pending,
             ItemState::Queued => Self::Dispatched,
+            ItemState::Succeeded if item.partial => Self::Partial,
             ItemState::Succeeded | ItemState::Skipped => Self::Succeeded,
             ItemState::Failed => Self::Failed,
             ItemState::Cancelled => Self::Cancelled,
@@ -188,6 +189,8 @@ impl BatchStatus {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::counters::{Counters, JobCounters};
     use crate::state::{self, AttemptState, Mode};
@@ -222,26 +225,36 @@ mod tests {
         exactly(&BATCH, 3, &[BatchStatus::Succeeded, BatchStatus::Failed, BatchStatus::Skipped]);
     }
 
-    /// By allowed transitions only, one after the other.
-    #[track_caller]
-    fn leads<S: Word>(machine: &Machine<S, S>, from: S, to: S) {
-        let (mut seen, mut next) = (vec![from], 0);
-        while let Some(&at) = seen.get(next) {
-            let onward = machine.table.iter().filter(|(f, _, _)| *f == at).map(|(_, _, t)| *t);
-            let new: Vec<S> = onward.filter(|to| !seen.contains(to)).collect();
-            seen.extend(new);
-            next += 1;
+    /// What the store does in one step and the tables in several.
+    #[derive(Default)]
+    struct Jumps(BTreeSet<String>);
+
+    impl Jumps {
+        /// By allowed transitions only; more than one after the other are noted.
+        #[track_caller]
+        fn note<S: Word>(&mut self, machine: &Machine<S, S>, from: S, to: S) {
+            let (mut seen, mut next) = (vec![from], 0);
+            while let Some(&at) = seen.get(next) {
+                let onward = machine.table.iter().filter(|(f, _, _)| *f == at).map(|(_, _, t)| *t);
+                let new: Vec<S> = onward.filter(|to| !seen.contains(to)).collect();
+                seen.extend(new);
+                next += 1;
+            }
+            assert!(seen.contains(&to), "{}: {from:?} reads {to:?} later", machine.entity);
+            if from != to && !machine.allows(from, to) {
+                self.0.insert(format!("{} {} → {}", machine.entity, from.as_str(), to.as_str()));
+            }
         }
-        assert!(seen.contains(&to), "{}: {from:?} reads {to:?} later", machine.entity);
     }
 
     /// Every transition that the store allows reads as the tables allow.
     #[test]
     fn nothing_that_the_kernel_does_reads_as_a_forbidden_transition() {
+        let mut jumps = Jumps::default();
         for &(from, _, to) in state::STEP.table {
             for skipped in [false, true] {
                 // Whether it was skipped is known when it is done.
-                leads(&BATCH, BatchStatus::of(from, false), BatchStatus::of(to, skipped));
+                jumps.note(&BATCH, BatchStatus::of(from, false), BatchStatus::of(to, skipped));
             }
         }
         for &(from, event, to) in state::ATTEMPT.table {
@@ -255,7 +268,7 @@ mod tests {
                 let is_over = |state| matches!(state, AttemptState::Logged | AttemptState::Resulted);
                 for outcome in outcomes.filter(|outcome| outcome.is_some() == is_over(to)) {
                     let was = outcome.filter(|_| is_over(from));
-                    leads(&RUN, RunStatus::of(was, begun), RunStatus::of(outcome, after));
+                    jumps.note(&RUN, RunStatus::of(was, begun), RunStatus::of(outcome, after));
                 }
             }
         }
@@ -267,22 +280,29 @@ mod tests {
             tried_before: false,
             late: false,
             lost: false,
+            partial: false,
         };
         let item = |state| sliced(state, true);
         // A later run that takes the item up again is another task.
         for &(from, _, to) in state::ITEM.table.iter().filter(|(from, _, _)| *from == ItemState::Queued) {
-            for begun in [false, true] {
-                leads(&TASK, TaskStatus::of(&item(from), begun), TaskStatus::of(&item(to), begun));
-                leads(&SLICE, SliceStatus::of(&item(from), begun), SliceStatus::of(&item(to), begun));
+            let partial = ItemView { partial: to == ItemState::Succeeded, ..item(to) };
+            assert_eq!(SliceStatus::of(&partial, true) == SliceStatus::Partial, to == ItemState::Succeeded);
+            jumps.note(&SLICE, SliceStatus::of(&item(from), true), SliceStatus::of(&partial, true));
+            // Without having begun, it can only be cancelled.
+            for begun in [false, true].into_iter().filter(|begun| *begun || to == ItemState::Cancelled) {
+                jumps.note(&TASK, TaskStatus::of(&item(from), begun), TaskStatus::of(&item(to), begun));
+                jumps.note(&SLICE, SliceStatus::of(&item(from), begun), SliceStatus::of(&item(to), begun));
             }
             // Tasks may begin, and the plan may be cancelled, before all slices are made.
             let made = SliceStatus::of(&sliced(from, false), false);
             assert_eq!(made, SliceStatus::Pending);
-            for (state, planned, begun) in [(from, true, false), (from, false, true), (to, false, false)] {
-                leads(&SLICE, made, SliceStatus::of(&sliced(state, planned), begun));
+            let over = (to, false, false);
+            let over = Some(over).filter(|_| to == ItemState::Cancelled);
+            for (state, planned, begun) in [(from, true, false), (from, false, true)].into_iter().chain(over) {
+                jumps.note(&SLICE, made, SliceStatus::of(&sliced(state, planned), begun));
             }
-            leads(&TASK, TaskStatus::of(&item(from), false), TaskStatus::of(&item(from), true));
-            leads(&SLICE, SliceStatus::of(&item(from), false), SliceStatus::of(&item(from), true));
+            jumps.note(&TASK, TaskStatus::of(&item(from), false), TaskStatus::of(&item(from), true));
+            jumps.note(&SLICE, SliceStatus::of(&item(from), false), SliceStatus::of(&item(from), true));
         }
         let run = |state, planned, started, total| RunView {
             state,
@@ -301,8 +321,20 @@ mod tests {
                 }
                 let begun = started || event == state::RunEvent::Admit;
                 let (before, after) = (run(from, planned, started, total), run(to, planned, begun, total));
-                leads(&PLAN, PlanStatus::of(&before), PlanStatus::of(&after));
+                jumps.note(&PLAN, PlanStatus::of(&before), PlanStatus::of(&after));
             }
         }
+        // Cancelled before it began, or before its slices were made; what begins before all slices are made.
+        let expected = [
+            "ing_plan DRAFT → COMPLETED",
+            "ing_plan DRAFT → FAILED",
+            "ing_plan SLICING → COMPLETED",
+            "ing_plan_slice DISPATCHED → CANCELLED",
+            "ing_plan_slice PENDING → CANCELLED",
+            "ing_plan_slice PENDING → EXECUTING",
+            "ing_task QUEUED → CANCELLED",
+            "ing_task_run PLANNED → CANCELLED",
+        ];
+        assert_eq!(jumps.0.iter().map(String::as_str).collect::<Vec<_>>(), expected);
     }
 }

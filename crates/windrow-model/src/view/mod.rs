@@ -5,7 +5,6 @@ pub mod batch;
 pub mod experiment;
 pub mod filter;
 pub mod ingest;
-pub mod label_filter;
 pub mod task;
 pub mod turn;
 
@@ -73,6 +72,8 @@ pub struct ItemView {
     pub lost: bool,
     /// Its run has read its whole source.
     pub planned: bool,
+    /// It succeeded, and some of it failed.
+    pub partial: bool,
 }
 
 impl ItemView {
@@ -81,8 +82,9 @@ impl ItemView {
         let late = run.cancelled_at.is_some_and(|at| item.finished_at.is_some_and(|finished| finished >= at));
         let tried_before = item.tries > 1;
         let lost = item.error.as_ref().is_some_and(|(class, _)| *class == ErrorClass::Lost);
+        let partial = item.state == ItemState::Succeeded && item.error.is_some();
         let (mode, planned) = (run.mode, run.planned);
-        Self { state: item.state, attempt: item.attempt_state, mode, tried_before, late, lost, planned }
+        Self { state: item.state, attempt: item.attempt_state, mode, tried_before, late, lost, planned, partial }
     }
 
     /// As far as it alone tells: a worker has started it.

@@ -14,6 +14,7 @@ use windrow_jobfile::spec::Spec;
 use windrow_model::retry::RetryPolicy;
 use windrow_model::rollout::OnFailure;
 
+use crate::own_worker;
 use crate::registry;
 use crate::spec::{KIND, OperationSpec, Targets};
 
@@ -58,6 +59,11 @@ pub fn load(
     let (header, action, strategy, targets) = (header?, action?, strategy?, targets?);
     // What follows may ask the world; not for a file that is wrong anyway.
     if !problems.is_empty() {
+        return None;
+    }
+    if action.component.kind == own_worker::KIND && header.worker.is_none() {
+        let message = "`action.worker` needs `worker`: the capability that your workers register with";
+        problems.add(action.span, message, "add it at the top of the file, for example: worker: dns");
         return None;
     }
     let environment = &environment.of_workspace(&header.workspace);

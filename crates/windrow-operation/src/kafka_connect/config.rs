@@ -10,42 +10,7 @@ use windrow_jobfile::duration::Duration;
 use windrow_jobfile::job_file::Section;
 use windrow_jobfile::templated::Templated;
 
-windrow_model::vocabulary! {
-    /// What is done to a connector.
-    pub enum Do {
-        #[doc = "Resume it, and wait until all its tasks run."]
-        Start = "start",
-        #[doc = "Stop it, and wait until it has no tasks."]
-        Stop = "stop",
-        #[doc = "Pause it; its tasks stay allocated."]
-        Pause = "pause",
-        #[doc = "Restart it with its tasks. This has no inverse."]
-        Restart = "restart",
-        #[doc = "Set keys of its configuration (null removes one), validated first."]
-        ChangeConfig = "change_config",
-        #[doc = "Stop it, set its offsets, and resume it."]
-        ResetOffsets = "reset_offsets",
-        #[doc = "Stop it, set the GTID set in its offsets keeping file and position, and resume it."]
-        ResetGtid = "reset_gtid",
-        #[doc = "Set keys of its configuration, or with `to` move it to another cluster."]
-        SwitchAz = "switch_az",
-        #[doc = "Move it to another Connect cluster with its offsets, and back with those of then; never do both run it."]
-        SwitchRunSystem = "switch_run_system",
-        #[doc = "Create it from the description of a legacy job."]
-        Migrate = "migrate",
-    }
-}
-
-impl Do {
-    /// B4.
-    pub fn timeout_ms(self) -> i64 {
-        match self {
-            Do::SwitchAz | Do::SwitchRunSystem => 30_000,
-            Do::ResetOffsets | Do::ResetGtid => 480_000,
-            Do::Start | Do::Stop | Do::Pause | Do::Restart | Do::ChangeConfig | Do::Migrate => 20_000,
-        }
-    }
-}
+use super::action::Do;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -83,14 +48,9 @@ impl Config {
 
     /// Fields that say something to this action, beside those of all.
     fn takes(&self) -> &'static [&'static str] {
-        match self.action {
-            Do::Start | Do::Stop | Do::Pause | Do::Restart => &[],
-            Do::ChangeConfig => &["set"],
-            Do::SwitchAz if self.to.is_none() => &["set"],
-            Do::SwitchAz | Do::SwitchRunSystem => &["to", "offsets"],
-            Do::ResetOffsets => &["offsets"],
-            Do::ResetGtid => &["gtid"],
-            Do::Migrate => &["config", "offsets"],
+        match self.to.is_some() && self.action.moves {
+            true => &["to", "offsets"],
+            false => self.action.takes,
         }
     }
 }
@@ -103,23 +63,6 @@ fn at_once() -> Duration {
 
 pub fn read(section: Section, _folder: &Path, problems: &mut Problems) -> Option<Value> {
     let config: Config = section.read(&[], problems)?;
-    let needs: &[(&str, bool, &str)] = &match config.action {
-        Do::ChangeConfig => [("set", config.set.is_some(), "set: { tasks.max: \"4\" }")],
-        Do::SwitchAz => {
-            [("set", config.set.is_some() || config.to.is_some(), "set: { database.hostname: … }, or to: URL")]
-        }
-        Do::SwitchRunSystem => [("to", config.to.is_some(), "to: http://other-cluster:8083")],
-        Do::ResetOffsets => [("offsets", config.offsets.is_some(), "offsets: [{ partition: { … }, offset: { … } }]")],
-        Do::ResetGtid => [("gtid", config.gtid.is_some(), "gtid: \"{{ target.gtid }}\"")],
-        Do::Migrate => [("config", config.config.is_some(), "config: { connector.class: …, … }")],
-        Do::Start | Do::Stop | Do::Pause | Do::Restart => [("do", true, "")],
-    };
-    for (field, given, example) in needs {
-        if !given {
-            let message = format!("`do: {}` needs `{}.{field}`", config.action, section.path);
-            problems.add(section.span_of("do"), message, format!("add it, for example: {example}"));
-        }
-    }
     let given = [
         ("set", config.set.is_some()),
         ("offsets", config.offsets.is_some()),
@@ -127,6 +70,12 @@ pub fn read(section: Section, _folder: &Path, problems: &mut Problems) -> Option
         ("to", config.to.is_some()),
         ("config", config.config.is_some()),
     ];
+    if let Some((needed, example)) = config.action.needs
+        && !given.iter().any(|(field, given)| *given && needed.contains(field))
+    {
+        let message = format!("`do: {}` needs `{}.{}`", config.action, section.path, needed[0]);
+        problems.add(section.span_of("do"), message, format!("add it, for example: {example}"));
+    }
     for (field, _) in given.iter().filter(|(field, given)| *given && !config.takes().contains(field)) {
         let message = format!("`{}.{field}` has no effect with `do: {}`", section.path, config.action);
         problems.add(section.span_of(field), message, "leave it out");
@@ -160,28 +109,4 @@ pub fn read(section: Section, _folder: &Path, problems: &mut Problems) -> Option
         }
     }
     serde_json::to_value(config).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// B4.
-    #[test]
-    fn every_action_has_its_own_timeout() {
-        let seconds = |action: &Do| (action.as_str(), action.timeout_ms() / 1_000);
-        let expected = [
-            ("start", 20),
-            ("stop", 20),
-            ("pause", 20),
-            ("restart", 20),
-            ("change_config", 20),
-            ("reset_offsets", 480),
-            ("reset_gtid", 480),
-            ("switch_az", 30),
-            ("switch_run_system", 30),
-            ("migrate", 20),
-        ];
-        assert_eq!(Do::ALL.iter().map(seconds).collect::<Vec<_>>(), expected);
-    }
 }

@@ -1,4 +1,4 @@
-//! The handler of Kafka Connect: which image each action looks at, and what comes next.
+//! The handler of Kafka Connect: how connectors are read and called, whatever the action.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,12 +14,12 @@ use windrow_jobfile::templated::Templated;
 use windrow_model::step::ContentKey;
 use windrow_model::{ErrorClass, Failure};
 
-use super::config::{Config, Do};
-use super::connector::{Cluster, PAUSED, RUNNING, STOPPED, failed, lasting};
+use super::action::{Do, Given};
+use super::config::Config;
+use super::connector::{Cluster, STOPPED, lasting};
 use super::moving::Move;
-use super::offsets;
 use super::passwords::Passwords;
-use crate::handler::{Call, ChangeContext, Handler, Next, Trouble, Way, thaw};
+use crate::handler::{Call, ChangeContext, Handler, Next, Trouble, thaw};
 use crate::mask::is_secret_name;
 use crate::target::Target;
 use crate::web::{Miss, Web};
@@ -41,7 +41,7 @@ pub fn build(config: Value, environment: &Environment) -> Result<Arc<dyn Handler
 }
 
 pub fn irreversible(config: &Value) -> Option<&'static str> {
-    (config["do"] == Do::Restart.as_str()).then_some("a restart has no inverse")
+    config["do"].as_str()?.parse::<Do>().ok()?.irreversible
 }
 
 impl Connect {
@@ -56,8 +56,7 @@ impl Connect {
     }
 
     fn reads_offsets(&self) -> bool {
-        matches!(self.config.action, Do::ResetOffsets | Do::ResetGtid | Do::SwitchRunSystem | Do::Migrate)
-            || self.config.to.is_some()
+        self.config.action.offsets || self.config.to.is_some()
     }
 
     fn fill(&self, value: Option<&Value>, target: &Target) -> Result<Value, Failure> {
@@ -66,68 +65,13 @@ impl Connect {
             value.map(|value| Templated::new(value)?.render(&minijinja::Value::from(Serde(&seen)))).transpose();
         Ok(filled.map_err(untemplated)?.unwrap_or_default())
     }
-
-    fn next_of_offsets(&self, cluster: &Cluster, context: &ChangeContext<'_>, now: &Value) -> Result<Next, Failure> {
-        let goal = context.goal();
-        let state = lasting(&context.before["state"]);
-        // Once it runs again its offsets move on by themselves.
-        let resumed = ["resume", "pause"].iter().any(|call| context.has_called(call));
-        if !resumed && now["offsets"] != goal["offsets"] {
-            if let Some(next) = cluster.toward(now, STOPPED)? {
-                return Ok(next);
-            }
-            if context.way == Way::Apply && !context.refined {
-                return Ok(Next::RefinePreimage);
-            }
-            return Ok(cluster.patch_offsets(&now["offsets"], &goal["offsets"]));
-        }
-        Ok(cluster.toward(now, state)?.unwrap_or(Next::Reached))
-    }
-
-    fn next_of_migration(&self, cluster: &Cluster, context: &ChangeContext<'_>, now: &Value) -> Result<Next, Failure> {
-        if context.way == Way::Undo {
-            return match now {
-                Value::Null => Ok(Next::Reached),
-                now => Ok(match cluster.toward(now, STOPPED)? {
-                    Some(next) => next,
-                    None => cluster.call("delete", "DELETE", "", None),
-                }),
-            };
-        }
-        if now.is_null() {
-            return Ok(cluster.create(&context.after["config"]));
-        }
-        if context.past_calls.is_empty() && !configured(now, &context.after["config"]) {
-            let message = "a connector of that name exists already, with another configuration";
-            return Err(Failure::new(ErrorClass::InvalidRequest, message));
-        }
-        let goal = &context.after["offsets"];
-        if goal.is_array() && !context.has_called("resume") && now["offsets"] != *goal {
-            return Ok(match cluster.toward(now, STOPPED)? {
-                Some(next) => next,
-                None => cluster.patch_offsets(&now["offsets"], goal),
-            });
-        }
-        Ok(cluster.toward(now, RUNNING)?.unwrap_or(Next::Reached))
-    }
-
-    fn next_of_restart(&self, cluster: &Cluster, context: &ChangeContext<'_>, now: &Value) -> Result<Next, Failure> {
-        if !context.past_calls.iter().any(|made| made.answered) {
-            return Ok(cluster.call("restart", "POST", "/restart?includeTasks=true&onlyFailed=false", None));
-        }
-        // Connect leaves a paused connector paused.
-        Ok(cluster.toward(now, lasting(&context.before["state"]))?.unwrap_or(Next::Reached))
-    }
 }
 
-/// Connect adds the connector's name to a configuration that has none.
-fn configured(now: &Value, wanted: &Value) -> bool {
-    let without_name = |config: &Value| {
-        let mut fields = config.as_object().cloned().unwrap_or_default();
-        fields.remove("name");
-        fields
-    };
-    without_name(&now["config"]) == without_name(wanted)
+/// Of a cluster, however its URL is written: connectors of one name on two clusters are two targets.
+fn address(url: &str) -> String {
+    let Ok(url) = windrow_jobfile::http_client::web_url(url) else { return url.to_owned() };
+    let (host, port) = (url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or_default());
+    format!("{host}:{port}{}", url.path().trim_end_matches('/'))
 }
 
 fn untemplated(error: TemplateError) -> Failure {
@@ -141,11 +85,11 @@ fn missing(target: &Target) -> Failure {
 #[async_trait]
 impl Handler for Connect {
     fn action(&self) -> &'static str {
-        self.config.action.as_str()
+        self.config.action.name()
     }
 
     fn lock(&self, target: &Target) -> String {
-        format!("connector {}", target.name)
+        format!("connector {} at {}", target.name, address(&self.config.url))
     }
 
     async fn read(&self, target: &Target) -> Result<Option<Value>, Failure> {
@@ -157,64 +101,37 @@ impl Handler for Connect {
             let there = there.read(&self.web, true).await?;
             return Ok(Some(json!({ "here": here, "there": there })));
         }
-        match (here, self.config.action) {
-            (None, Do::Migrate) => Ok(Some(Value::Null)),
-            (None, _) => Err(missing(target)),
-            (here, _) => Ok(here),
+        match here {
+            None if self.config.action.creates => Ok(Some(Value::Null)),
+            None => Err(missing(target)),
+            here => Ok(here),
         }
     }
 
     fn after(&self, target: &Target, before: &Value) -> Result<Value, Failure> {
-        let mut after = before.clone();
         if self.config.to.is_some() {
-            after["there"] = json!({ "config": before["here"]["config"], "state": before["here"]["state"], "offsets": before["here"]["offsets"] });
+            let mut after = before.clone();
+            let moved = &before["here"];
+            after["there"] = json!({ "config": moved["config"], "state": moved["state"], "offsets": moved["offsets"] });
             after["here"]["state"] = json!(STOPPED);
             return Ok(after);
         }
-        match self.config.action {
-            Do::Start => after["state"] = json!(RUNNING),
-            Do::Stop => after["state"] = json!(STOPPED),
-            Do::Pause => after["state"] = json!(PAUSED),
-            Do::Restart | Do::SwitchRunSystem => {}
-            Do::ChangeConfig | Do::SwitchAz => {
-                let set = self.web.refs().fill_json(&self.fill(self.config.set.as_ref(), target)?);
-                let mut config = before["config"].as_object().cloned().unwrap_or_default();
-                for (key, value) in set.as_object().into_iter().flatten() {
-                    match value {
-                        Value::Null => drop(config.remove(key)),
-                        Value::String(_) => drop(config.insert(key.clone(), value.clone())),
-                        // The API takes texts only.
-                        other => drop(config.insert(key.clone(), json!(other.to_string()))),
-                    }
-                }
-                after["config"] = Value::Object(config);
-            }
-            Do::ResetOffsets => {
-                let set = self.fill(self.config.offsets.as_ref(), target)?;
-                after["offsets"] = offsets::with(&before["offsets"], &set);
-            }
-            Do::ResetGtid => {
-                let gtid = self.fill(self.config.gtid.clone().map(Value::String).as_ref(), target)?;
-                after["offsets"] = offsets::with_gtid(&before["offsets"], gtid.as_str().unwrap_or_default());
-            }
-            Do::Migrate => {
-                let config = self.web.refs().fill_json(&self.fill(self.config.config.as_ref(), target)?);
-                let offsets = self.fill(self.config.offsets.as_ref(), target)?;
-                after = json!({ "config": config, "state": RUNNING });
-                if offsets.is_array() {
-                    after["offsets"] = offsets::sorted(&offsets);
-                }
-            }
-        }
-        Ok(after)
+        let Config { set, offsets, gtid, config, .. } = &self.config;
+        let gtid = gtid.clone().map(Value::String);
+        let given = Given {
+            set: self.web.refs().fill_json(&self.fill(set.as_ref(), target)?),
+            offsets: self.fill(offsets.as_ref(), target)?,
+            gtid: self.fill(gtid.as_ref(), target)?,
+            config: self.web.refs().fill_json(&self.fill(config.as_ref(), target)?),
+        };
+        Ok((self.config.action.after)(before, &given))
     }
 
     async fn validate(&self, target: &Target, after: &Value) -> Result<(), Failure> {
-        let config = match self.config.action {
-            Do::ChangeConfig | Do::Migrate => &after["config"],
-            Do::SwitchAz if self.config.to.is_none() => &after["config"],
-            _ => return Ok(()),
-        };
+        if !self.config.action.configures || self.config.to.is_some() {
+            return Ok(());
+        }
+        let config = &after["config"];
         let Some(class) = config["connector.class"].as_str().and_then(|class| class.rsplit('.').next()) else {
             return Ok(());
         };
@@ -253,29 +170,7 @@ impl Handler for Connect {
             let rewind = self.config.rewinds();
             return Move { here: &cluster, there: &there, rewind }.next(context, now);
         }
-        match self.config.action {
-            Do::Start if now["state"] == "FAILED" && !context.has_called("restart") && context.way == Way::Apply => {
-                Ok(cluster.call("restart", "POST", "/restart?includeTasks=true&onlyFailed=true", None))
-            }
-            Do::Start | Do::Stop | Do::Pause => {
-                Ok(cluster.toward(now, lasting(&context.goal()["state"]))?.unwrap_or(Next::Reached))
-            }
-            Do::Restart => self.next_of_restart(&cluster, context, now),
-            Do::ChangeConfig | Do::SwitchAz | Do::SwitchRunSystem => {
-                if now["config"] != context.goal()["config"] {
-                    return Ok(cluster.put_config(&context.goal()["config"]));
-                }
-                if now["state"] == "FAILED" && context.before["state"] != "FAILED" {
-                    return Err(failed(now));
-                }
-                if context.before["state"] == "FAILED" {
-                    return Ok(Next::Reached);
-                }
-                Ok(cluster.toward(now, lasting(&context.before["state"]))?.unwrap_or(Next::Reached))
-            }
-            Do::ResetOffsets | Do::ResetGtid => self.next_of_offsets(&cluster, context, now),
-            Do::Migrate => self.next_of_migration(&cluster, context, now),
-        }
+        (self.config.action.next)(&cluster, context, now)
     }
 
     async fn call(&self, _target: &Target, call: &Call, _key: &ContentKey) -> Result<Value, Trouble> {
@@ -335,7 +230,7 @@ impl Handler for Connect {
     }
 
     fn timeout_ms(&self) -> i64 {
-        self.config.action.timeout_ms()
+        self.config.action.timeout_s * 1_000
     }
 
     fn steady_ms(&self) -> i64 {

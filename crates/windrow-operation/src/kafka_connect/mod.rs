@@ -2,6 +2,7 @@
 //! status is read until it is so; a 409 (rebalance) is tried again; a 500 or no answer is an unknown
 //! outcome, and what became of it is read back.
 
+mod action;
 mod config;
 mod connector;
 mod handler;

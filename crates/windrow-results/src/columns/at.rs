@@ -38,6 +38,7 @@ answers! {
     item -> ItemId: row => row.item, sheet at => ItemId(sheet.item.number(at));
     key -> [u8; 16]: row => row.key.0, sheet at => sheet.key[at];
     ordinal -> i64: row => row.ordinal, sheet at => sheet.ordinal.number(at);
+    planned -> i64: row => row.planned, sheet at => sheet.planned.number(at);
     trial -> i64: row => row.trial, sheet at => sheet.trial.number(at);
     state -> ItemState: row => row.state, sheet at => sheet.state(at);
     outcome -> RowOutcome: row => row.outcome, sheet at => sheet.outcome(at);
@@ -148,6 +149,7 @@ impl Grid {
         let before = || pairs.and_then(|pairs| Some((pairs, pairs.of(slot)?)));
         Ok(match name {
             Name::Flaky => Value::Text(if self.is_flaky(slot) { "true" } else { "false" }.into()),
+            Name::Removed => Value::Text(if self.is_removed(slot) { "true" } else { "false" }.into()),
             Name::Delta(evaluator) => number(self.delta(slot, evaluator, pairs)),
             Name::Change(evaluator) => text(self.delta(slot, evaluator, pairs).map(crate::query::change_of)),
             Name::DeltaLatencyMs => {

@@ -62,6 +62,8 @@ pub struct Grid {
     /// Where each item is, unless slots are in the order of the items.
     places: Option<Arc<HashMap<i64, u32>>>,
     len: usize,
+    /// Number of the last run over the whole dataset; 0: none.
+    whole: i64,
     /// Of all versions with the same rows.
     by_key: Arc<OnceLock<ByKey>>,
     flaky: OnceLock<Option<Bits>>,
@@ -91,6 +93,7 @@ impl Grid {
             names: Names::default(),
             places: None,
             len: 0,
+            whole: 0,
             by_key: Arc::default(),
             flaky: OnceLock::new(),
         }
@@ -153,6 +156,16 @@ impl Grid {
         }
     }
 
+    /// The number of the last run over the whole dataset; rows that it did not read are removed.
+    pub fn whole(&self) -> i64 {
+        self.whole
+    }
+
+    /// The same table after another run over the whole dataset.
+    pub fn after_whole(&self, whole: i64) -> io::Result<Self> {
+        Ok(Self { whole, ..self.with([])? })
+    }
+
     /// The same table with these rows as they are now, and those that are new at its end.
     pub fn with(&self, rows: impl IntoIterator<Item = ResultRow>) -> io::Result<Self> {
         let mut next = Self {
@@ -162,6 +175,7 @@ impl Grid {
             names: Names::default(),
             places: self.places.clone(),
             len: self.len,
+            whole: self.whole,
             by_key: self.by_key.clone(),
             flaky: OnceLock::new(),
         };
@@ -253,7 +267,7 @@ impl Grid {
     /// A row with its texts.
     pub fn row(&self, slot: u32) -> io::Result<ResultRow> {
         let mut row = Reader::of(self).plain_row(slot)?;
-        row.flaky = self.is_flaky(slot);
+        (row.flaky, row.removed) = (self.is_flaky(slot), self.is_removed(slot));
         Ok(row)
     }
 
@@ -263,7 +277,7 @@ impl Grid {
         let sorted: std::collections::BTreeSet<u32> = slots.iter().copied().collect();
         for slot in sorted {
             let mut row = reader.plain_row(slot)?;
-            row.flaky = self.is_flaky(slot);
+            (row.flaky, row.removed) = (self.is_flaky(slot), self.is_removed(slot));
             found.insert(slot, row);
         }
         Ok(slots.iter().filter_map(|slot| found.get(slot).cloned()).collect())
@@ -295,6 +309,10 @@ impl Grid {
     fn key_and_item(&self, slot: u32) -> ([u8; 16], ItemId) {
         let at = self.at(slot);
         (at.key(), at.item())
+    }
+
+    fn is_removed(&self, slot: u32) -> bool {
+        ResultRow::is_removed(self.at(slot).planned(), self.whole)
     }
 
     fn find_flaky_once(&self) {
@@ -379,7 +397,7 @@ impl<'g> Reader<'g> {
         Ok(self.taken.get(name).and_then(Option::as_ref).and_then(|texts| texts[at % BLOCK].as_deref()))
     }
 
-    /// `flaky` apart.
+    /// `flaky` and `removed` apart.
     fn plain_row(&mut self, slot: u32) -> io::Result<ResultRow> {
         let grid = self.grid;
         match grid.at(slot) {

@@ -34,7 +34,7 @@ impl Grid {
         Ok(head.0)
     }
 
-    /// The table that was saved: its pieces lie on `kept`, and newer texts go to `shelf`.
+    /// The table that was saved, before any run over the whole dataset is known: its pieces lie on `kept`, and newer texts go to `shelf`.
     pub fn open(head: &[u8], kept: &Arc<dyn Shelf>, shelf: Arc<dyn Shelf>) -> io::Result<Self> {
         let mut head = Take(head);
         let places = head.ints().ok_or_else(unknown)?;
@@ -54,7 +54,7 @@ impl Grid {
         }
         let names = found.names();
         let (by_key, flaky) = (Arc::default(), OnceLock::new());
-        let mut grid = Self { shelf, segments, lexicon, names, places: None, len, by_key, flaky };
+        let mut grid = Self { shelf, segments, lexicon, names, places: None, len, whole: 0, by_key, flaky };
         let slots = 0..grid.len as u32;
         if slots.clone().skip(1).any(|slot| grid.item(slot - 1) >= grid.item(slot)) {
             let places: HashMap<i64, u32> = slots.map(|slot| (grid.item(slot).0, slot)).collect();

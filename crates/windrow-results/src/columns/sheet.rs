@@ -57,6 +57,7 @@ pub struct Sheet {
     pub error: Ints,
     pub tries: Ints,
     pub turns: Ints,
+    pub planned: Ints,
     pub latency_ms: Ints,
     pub tokens_in: Ints,
     pub tokens_out: Ints,
@@ -101,6 +102,7 @@ impl Sheet {
             error: ints(&|row| row.error.as_ref().map(|(class, _)| *class as i64)),
             tries: ints(&|row| Some(row.tries.into())),
             turns: ints(&|row| Some(row.turns.into())),
+            planned: ints(&|row| Some(row.planned)),
             latency_ms: ints(&|row| row.latency_ms),
             tokens_in: ints(&|row| Some(row.usage.tokens_in)),
             tokens_out: ints(&|row| Some(row.usage.tokens_out)),
@@ -190,7 +192,7 @@ impl Sheet {
         let len = from.len()?;
         let mut ints = || Ints::take(from, len);
         let [item, ordinal, trial, state, outcome, run] = [ints()?, ints()?, ints()?, ints()?, ints()?, ints()?];
-        let [error, tries, turns, latency_ms] = [ints()?, ints()?, ints()?, ints()?];
+        let [error, tries, turns, planned, latency_ms] = [ints()?, ints()?, ints()?, ints()?, ints()?];
         let [tokens_in, tokens_out, cost_nanos, finished_at] = [ints()?, ints()?, ints()?, ints()?];
         let variant = match from.byte()? {
             0 => None,
@@ -235,6 +237,7 @@ impl Sheet {
             error,
             tries,
             turns,
+            planned,
             latency_ms,
             tokens_in,
             tokens_out,
@@ -250,7 +253,7 @@ impl Sheet {
     }
 
     /// The columns of whole numbers that every row has, in the order of their bytes.
-    fn numbers(&self) -> [&Ints; 14] {
+    fn numbers(&self) -> [&Ints; 15] {
         [
             &self.item,
             &self.ordinal,
@@ -261,6 +264,7 @@ impl Sheet {
             &self.error,
             &self.tries,
             &self.turns,
+            &self.planned,
             &self.latency_ms,
             &self.tokens_in,
             &self.tokens_out,
@@ -347,7 +351,7 @@ impl Sheet {
         }
     }
 
-    /// A row as it was, `flaky` apart; `text` takes texts from the shelf.
+    /// A row as it was, `flaky` and `removed` apart; `text` takes texts from the shelf.
     pub fn row(
         &self,
         at: usize,
@@ -382,6 +386,8 @@ impl Sheet {
             tries: self.tries.number(at) as u32,
             turns: self.turns.number(at) as u32,
             flaky: false,
+            planned: self.planned.number(at),
+            removed: false,
             latency_ms: self.latency_ms.get(at),
             usage: self.usage(at),
             finished_at: self.finished_at.get(at).map(Time),

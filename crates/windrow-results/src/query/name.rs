@@ -56,7 +56,7 @@ names! {
     Id "id" Number, Row "row" Number, Key "key" Text, Variant "variant" Word, Target "target" Word,
     Prompt "prompt" Word, Trial "trial" Number, State "state" Word, Outcome "outcome" Word, Run "run" Number,
     Error "error" Word, Message "message" Text, Tries "tries" Number, Turns "turns" Number, Flaky "flaky" Bool,
-    Reviewed "reviewed" Bool,
+    Reviewed "reviewed" Bool, Removed "removed" Bool,
     LatencyMs "latency_ms" Number, TokensIn "tokens_in" Number, TokensOut "tokens_out" Number,
     Tokens "tokens" Number, Cost "cost" Number, FinishedAt "finished_at" Time, Trace "trace" Text,
     Input "input" Text, Output "output" Text, Expected "expected" Text, AnyText "text" Text,

@@ -49,7 +49,8 @@ impl Sort {
     pub fn parse(text: &str, names: &Names) -> Result<Vec<Sort>, SyntaxError> {
         let commas = lex(text)?.into_iter().filter(|placed| placed.token == Token::Sign(","));
         let (mut keys, mut from) = (Vec::new(), 0);
-        for at in commas.map(|placed| placed.at).chain([text.len()..text.len()]) {
+        let end = text.len()..text.len();
+        for at in commas.map(|placed| placed.at).chain(std::iter::once(end)) {
             keys.push(Self::key(text, from..at.start, names)?);
             from = at.end;
         }
@@ -93,7 +94,7 @@ impl Grouping {
             return Err(SyntaxError::new(at, "expected a positive number", "for example: latency_ms by 250"));
         };
         if !matches!(name.kind(), Kind::Number | Kind::Time) {
-            let message = format!("`{name}` is no number and has no ranges");
+            let message = format!("`{name}` is not a number and has no ranges");
             return Err(SyntaxError::new(0..text.len(), message, format!("group by its values: {name}")));
         }
         Ok(Grouping { name, width: Some(width) })
@@ -380,7 +381,7 @@ mod tests {
             ("latency_ms by", "expected a positive number"),
             ("latency_ms by 0", "expected a positive number"),
             ("latency_ms by 2 3", "expected a positive number"),
-            ("outcome by 2", "`outcome` is no number and has no ranges"),
+            ("outcome by 2", "`outcome` is not a number and has no ranges"),
             ("latencyms by 2", "unknown name `latencyms`"),
             ("outcome latency_ms", "expected one name"),
         ];

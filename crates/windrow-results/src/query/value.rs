@@ -80,6 +80,7 @@ impl<'a> Seen<'a> {
             Name::Tries => Value::Number(f64::from(row.tries)),
             Name::Turns => Value::Number(f64::from(row.turns)),
             Name::Flaky => Value::Text(if row.flaky { "true" } else { "false" }.into()),
+            Name::Removed => Value::Text(if row.removed { "true" } else { "false" }.into()),
             Name::Reviewed => Value::Text(if row.is_reviewed() { "true" } else { "false" }.into()),
             Name::LatencyMs => Value::number(row.latency_ms.map(|ms| ms as f64)),
             Name::TokensIn => Value::Number(row.usage.tokens_in as f64),

@@ -36,6 +36,8 @@ fn row(no: u8, value: Option<f64>) -> ResultRow {
         tries: 1,
         turns: 1,
         flaky: false,
+        planned: 0,
+        removed: false,
         latency_ms: Some(i64::from(no) * 10),
         usage: Usage { tokens_in: 3, tokens_out: 4, cost_nanos: 1_000_000 },
         finished_at: Some(Time(1_000)),

@@ -231,7 +231,10 @@ impl Queue for MemoryStore {
         self.world().outline(id)
     }
     async fn newest_steps(&self, attempt: AttemptId, limit: usize) -> Result<Vec<Step>> {
-        Ok(self.world().newest_steps(attempt, limit))
+        Ok(self.world().newest_steps(attempt, None, limit))
+    }
+    async fn failed_steps(&self, attempt: AttemptId, limit: usize) -> Result<Vec<Step>> {
+        Ok(self.world().newest_steps(attempt, Some(StepState::Failed), limit))
     }
     async fn aggregates(&self, run: RunId) -> Result<Aggregates> {
         let world = self.world();

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use windrow_model::aggregate::Stats;
 use windrow_model::counters::{Counters, JobCounters};
 use windrow_model::record::{Attempt, Item, ItemDetail, Job, LogEntry, OutboxEvent, Run, Step};
-use windrow_model::state::Outcome;
+use windrow_model::state::{Outcome, StepState};
 use windrow_model::store::{Extent, ItemFilter, JobFilter, OutboxReach, Result, StoreError};
 use windrow_model::why::RunDiagnosis;
 use windrow_model::{AttemptId, ItemId, JobId, Json, RunId, Time};
@@ -112,9 +112,9 @@ impl World {
         })
     }
 
-    pub fn newest_steps(&self, attempt: AttemptId, limit: usize) -> Vec<Step> {
-        let own = self.steps.range(attempt.first_step()..=attempt.last_step());
-        own.rev().take(limit).map(|(_, step)| step.clone()).collect()
+    pub fn newest_steps(&self, attempt: AttemptId, state: Option<StepState>, limit: usize) -> Vec<Step> {
+        let own = self.steps.range(attempt.first_step()..=attempt.last_step()).map(|(_, step)| step);
+        own.rev().filter(|step| state.is_none_or(|state| step.state == state)).take(limit).cloned().collect()
     }
 
     pub fn logs_of(&self, job: JobId, after: i64, limit: usize) -> Vec<LogEntry> {

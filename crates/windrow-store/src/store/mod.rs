@@ -556,7 +556,10 @@ impl Queue for SqlStore {
     }
 
     async fn newest_steps(&self, attempt: AttemptId, limit: usize) -> Result<Vec<Step>> {
-        self.read_inline("newest_steps", move |conn| steps::newest(conn, attempt, limit)).await
+        self.read_inline("newest_steps", move |conn| steps::newest(conn, &steps::NEWEST, attempt, limit)).await
+    }
+    async fn failed_steps(&self, attempt: AttemptId, limit: usize) -> Result<Vec<Step>> {
+        self.read("failed_steps", move |conn| steps::newest(conn, &steps::FAILED, attempt, limit)).await
     }
 
     async fn aggregates(&self, run: RunId) -> Result<Aggregates> {

@@ -7,7 +7,7 @@ use windrow_model::limit::{Hold, Wait};
 use windrow_model::priority::{AGING_MS, Priority};
 use windrow_model::record::{Item, ItemDetail, Labels, NodeRole, RemoteWorker, Run, RunLimits, ServingNode, Session};
 use windrow_model::state::{AttemptState, ItemState, JobState, Mode, Outcome, RunEvent, RunState, StepState};
-use windrow_model::step::{ContentKey, Score, Usage, Verdict};
+use windrow_model::step::{ContentKey, Score, StepResult, Usage, Verdict};
 use windrow_model::store::*;
 use windrow_model::time::DAY_MS;
 use windrow_model::view::ItemView;
@@ -59,6 +59,7 @@ cases![
     retention_keeps_scheduled_and_pinned_jobs,
     a_run_that_is_submitted_paused_starts_when_it_is_resumed,
     labels_are_added_counted_once_and_deleted_with_their_job,
+    the_newest_changes_of_rows_stay_in_the_log,
     aggregates_keep_error_skipped_and_zero_apart,
     aggregates_are_of_the_runs_own_results,
     rows_are_numbered_as_the_source_has_them_now,
@@ -301,6 +302,18 @@ async fn steps_left_open_are_unknown_after_a_loss(store: &dyn Store) {
     assert_eq!(newest(lease.attempt, 1).await, [1]);
     assert_eq!(newest(lease.attempt, usize::MAX).await, [1, 0]);
     assert!(newest(next.lease.attempt, 9).await.is_empty(), "of this attempt only");
+    let failure = Failure::new(ErrorClass::Server, "500");
+    let steps = vec![
+        StepWrite::Begin { no: 0, intent: intent("bad") },
+        StepWrite::Finish { no: 0, result: StepResult::Failed { failure }, shared: false },
+        StepWrite::Begin { no: 1, intent: intent("good") },
+        StepWrite::Finish { no: 1, result: done("good"), shared: false },
+    ];
+    report(store, next.lease, steps, Ending::None, T0 + LEASE_MS).await.accepted();
+    let failed = |attempt| async move { store.failed_steps(attempt, 9).await.unwrap() };
+    let found = failed(next.lease.attempt).await;
+    assert_eq!(found.iter().map(|step| (step.id.no(), step.state)).collect::<Vec<_>>(), [(0, StepState::Failed)]);
+    assert!(failed(lease.attempt).await.is_empty(), "of this attempt only");
     let (outline, whole) = (store.outline(lease.attempt.item()).await, store.item(lease.attempt.item()).await);
     assert_eq!(outline.unwrap(), ItemDetail { steps: Vec::new(), ..whole.unwrap() });
 }
@@ -776,6 +789,53 @@ async fn retention_keeps_scheduled_and_pinned_jobs(store: &dyn Store) {
 }
 
 /// E19: what people say is kept as a history, a repetition adds nothing, and labels go with their job.
+async fn the_newest_changes_of_rows_stay_in_the_log(store: &dyn Store) {
+    let ticket = planned(store, "a", vec![new_item(1)]).await;
+    planned(store, "b", vec![new_item(2)]).await;
+    finish_all(store, ticket, Outcome::Succeeded).await;
+    let job = store.find_job("w", "a").await.unwrap().unwrap().id;
+    let item = store.items(ItemFilter { job, run: None, state: None, after: None, limit: 9 }).await.unwrap()[0].id;
+    for n in 0..20 {
+        let (name, note, reason) = ("exact".to_owned(), None, String::new());
+        let label = NewLabel { item, name, verdict: None, value: Some(f64::from(n)), note, reason, output: None };
+        store.label_items(job, vec![label], "ann", T0 + i64::from(n)).await.unwrap();
+    }
+    let pages = async |job, after| {
+        let (mut after, mut pages) = (after, 0);
+        while let Some(found) = store.result_changes(job, after, 1).await.unwrap() {
+            if found.newest == after {
+                return Some(pages);
+            }
+            (after, pages) = (found.newest, pages + 1);
+        }
+        None
+    };
+    let all = pages(job, 0).await.unwrap();
+    assert!(all > 20, "{all}");
+    assert_eq!(store.jobs_with_changes(20).await.unwrap(), [job]);
+    let newest = store.newest_result_change(job).await.unwrap();
+    store.forget_result_changes(job, i64::MAX, all).await.unwrap();
+    assert_eq!(pages(job, 0).await, Some(all), "as many are kept");
+    store.forget_result_changes(job, i64::MAX, 5).await.unwrap();
+    assert_eq!(pages(job, 0).await, None, "a reader that stands at the beginning reads the rows again");
+    assert_eq!(
+        (store.newest_result_change(job).await.unwrap(), store.jobs_with_changes(5).await.unwrap()),
+        (newest, vec![])
+    );
+    assert_eq!(store.jobs_with_changes(4).await.unwrap(), [job]);
+    // Whoever has all but the newest goes on from there.
+    let mut found = None;
+    for after in 0..newest {
+        found = found.or(pages(job, after).await);
+    }
+    assert_eq!(found, Some(5));
+    let other = store.find_job("w", "b").await.unwrap().unwrap().id;
+    assert!(pages(other, 0).await.is_some(), "another job keeps its own");
+    store.forget_result_changes(job, i64::MAX, 0).await.unwrap();
+    assert_eq!(store.newest_result_change(job).await.unwrap(), newest);
+    assert_eq!(pages(job, newest).await, Some(0));
+}
+
 async fn labels_are_added_counted_once_and_deleted_with_their_job(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1), new_item(2)]).await;
     finish_all(store, ticket, Outcome::Succeeded).await;

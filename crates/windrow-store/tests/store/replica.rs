@@ -6,7 +6,7 @@ use std::sync::Arc;
 use windrow_model::record::{ItemDetail, ItemResult, Run};
 use windrow_model::store::{ItemFilter, JobFilter, Store};
 use windrow_model::{ItemId, JobId};
-use windrow_results::columns::InMemory;
+use windrow_results::columns::{InMemory, Shelf};
 use windrow_results::table::Table;
 use windrow_results::{Condition, Grid, ResultRow, Sort};
 
@@ -53,6 +53,15 @@ impl Replica {
                     break;
                 }
             }
+        }
+    }
+
+    /// As if each table had been kept by a process that ended.
+    pub fn restart(&mut self) {
+        for known in self.jobs.values_mut() {
+            let kept: Arc<dyn Shelf> = Arc::<InMemory>::default();
+            let head = known.table.save(&mut |bytes| kept.put(bytes)).unwrap();
+            known.table = Grid::open(&head, &kept, Arc::<InMemory>::default()).unwrap();
         }
     }
 

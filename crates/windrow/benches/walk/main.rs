@@ -3,12 +3,14 @@
 
 mod endpoint;
 mod experiment;
+mod nodes;
 mod noop;
 mod operation;
 mod raw;
 mod report;
 mod restart;
 mod results;
+mod results_store;
 #[path = "../../src/app/views/shelf.rs"]
 mod shelf;
 mod submit;
@@ -30,11 +32,12 @@ fn main() {
     match args.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["piece", name] => println!("{}", serde_json::to_string(&piece(name)).expect("figures are numbers")),
         ["endpoint"] => endpoint::serve(),
+        ["node", database] => nodes::node(database),
         filters => report::write(measure(filters), filters.is_empty()),
     }
 }
 
-const PIECES: [&str; 13] = [
+const PIECES: [&str; 14] = [
     "raw",
     "memory",
     "sqlite_10k",
@@ -47,11 +50,21 @@ const PIECES: [&str; 13] = [
     "experiment_3x",
     "experiment_3x_retry",
     "operation_http",
+    "operation_http_100k",
     "results",
+    "results_store",
 ];
 
 /// Only on request, because they need a server.
-const ON_SERVERS: [&str; 4] = ["postgres_100k", "mariadb_100k", "postgres_verbs", "mariadb_verbs"];
+const ON_SERVERS: [&str; 7] = [
+    "postgres_100k",
+    "mariadb_100k",
+    "postgres_nodes",
+    "mariadb_nodes",
+    "postgres_verbs",
+    "mariadb_verbs",
+    "results_store_postgres",
+];
 
 fn measure(filters: &[&str]) -> Figures {
     let mut all = Figures::new();
@@ -80,6 +93,8 @@ fn piece(name: &str) -> Figures {
         "sqlite_1m" => walk::sqlite(1_000_000, "1m"),
         "postgres_100k" => walk::server("postgres", size("ITEMS", 100_000)),
         "mariadb_100k" => walk::server("mariadb", size("ITEMS", 100_000)),
+        "postgres_nodes" => nodes::shared("postgres", size("NODES", 2), size("ITEMS", 100_000)),
+        "mariadb_nodes" => nodes::shared("mariadb", size("NODES", 2), size("ITEMS", 100_000)),
         "postgres_verbs" => verbs::costs("postgres"),
         "mariadb_verbs" => verbs::costs("mariadb"),
         "restart" => restart::first_claim(1_000_000),
@@ -88,14 +103,17 @@ fn piece(name: &str) -> Figures {
         "experiment_10k" => experiment::rows(10_000),
         "experiment_3x" => experiment::sizes(size("FEW", 10_000), size("MANY", 200_000)),
         "experiment_3x_retry" => experiment::retry(size("MANY", 200_000)),
-        "operation_http" => operation::targets(10_000),
+        "operation_http" => operation::targets(10_000, name),
+        "operation_http_100k" => operation::targets(size("TARGETS", 100_000), name),
         "results" => results::questions(size("RESULTS", 1_000_000)),
+        "results_store" => results_store::sqlite(size("ITEMS", 100_000)),
+        "results_store_postgres" => results_store::postgres(size("ITEMS", 100_000)),
         other => panic!("no piece {other}; there are {PIECES:?}"),
     }
 }
 
 /// Other sizes for trying the bench: `WINDROW_BENCH_FEW`, `WINDROW_BENCH_MANY`, `WINDROW_BENCH_SUBMITTED`,
-/// `WINDROW_BENCH_ITEMS`, `WINDROW_BENCH_RESULTS`.
+/// `WINDROW_BENCH_ITEMS`, `WINDROW_BENCH_NODES`, `WINDROW_BENCH_TARGETS`, `WINDROW_BENCH_RESULTS`.
 fn size(name: &str, standard: u64) -> u64 {
     let given = std::env::var(format!("WINDROW_BENCH_{name}")).ok();
     given.map_or(standard, |text| text.parse().expect("a number of rows"))

@@ -7,7 +7,7 @@ use crate::Figures;
 use crate::experiment::{Endpoint, Ran};
 use crate::walk::home;
 
-pub fn targets(n: u64) -> Figures {
+pub fn targets(n: u64, name: &str) -> Figures {
     let home = home();
     let endpoint = Endpoint::start();
     write_job(home.path(), n, &endpoint.url);
@@ -16,9 +16,9 @@ pub fn targets(n: u64) -> Figures {
     let back = Ran::to_end(home.path(), &["jobs", "rollback", "bench", "--json"]);
     assert_eq!(back.result["items"]["succeeded"], n, "every target was restored: {}", back.result);
     [
-        ("operation_http.items_per_s".to_owned(), n as f64 / ran.seconds),
-        ("operation_http.rollback_items_per_s".to_owned(), n as f64 / back.seconds),
-        ("operation_http.peak_mb".to_owned(), ran.peak_mb.max(back.peak_mb)),
+        (format!("{name}.items_per_s"), n as f64 / ran.seconds),
+        (format!("{name}.rollback_items_per_s"), n as f64 / back.seconds),
+        (format!("{name}.peak_mb"), ran.peak_mb.max(back.peak_mb)),
     ]
     .into()
 }

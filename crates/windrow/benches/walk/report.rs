@@ -33,6 +33,7 @@ fn derive(figures: &mut Figures) {
         figures.insert("sqlite.rate_1m_over_100k".into(), big / small);
     }
     for (ratio, many, few) in [
+        ("operation_http.peak_100k_over_10k", "operation_http_100k.peak_mb", "operation_http.peak_mb"),
         ("experiment_3x.rate_many_over_few", "experiment_3x.items_per_s_many", "experiment_3x.items_per_s_few"),
         ("experiment_3x.peak_many_over_few", "experiment_3x.peak_mb_many", "experiment_3x.peak_mb_few"),
     ] {
@@ -70,7 +71,10 @@ fn meaning(name: &str) -> &'static str {
             "`windrow run` of an `http` operation: 10k targets, each read, changed and verified; at least 1,000"
         }
         "operation_http.rollback_items_per_s" => "the rollback of that operation with `windrow jobs rollback`",
-        "operation_http.peak_mb" => "peak memory of both commands, MB",
+        "operation_http.peak_mb" | "operation_http_100k.peak_mb" => "peak memory of both commands, MB",
+        "operation_http_100k.items_per_s" => "the same over 100k targets; at least 4,000",
+        "operation_http_100k.rollback_items_per_s" => "the rollback over 100k targets",
+        "operation_http.peak_100k_over_10k" => "peak memory at 100k targets / peak memory at 10k targets",
         "server.submit_ms_file" | "server.submit_ms_imported" => {
             "submission of a job of 1M rows to a server: time to the response, ms; at most 1,000"
         }
@@ -79,6 +83,16 @@ fn meaning(name: &str) -> &'static str {
         }
         "results.build_s" => "result table, 1M rows, 2 evaluators, 8 fields: from rows to columns, s",
         "results.peak_mb" => "peak memory of that with one table, MB",
+        "results_store.sqlite_items_per_s" => "a run on SQLite while nobody looks at its result table, items/s",
+        "results_store.sqlite_items_per_s_watched" => "the same while the table is kept up, items/s",
+        "results_store.sqlite_cost_percent" => "what that costs the run, %; at most 10",
+        "results_store.sqlite_rows_read_per_item" => "rows read again for the table, per item",
+        "results_store.sqlite_peak_mb" => "peak memory of engine and table, MB",
+        "results_store.postgres_items_per_s" => "a run on PostgreSQL while nobody looks at its result table, items/s",
+        "results_store.postgres_items_per_s_watched" => "the same while the table is kept up, items/s",
+        "results_store.postgres_cost_percent" => "what that costs the run, %; at most 10",
+        "results_store.postgres_rows_read_per_item" => "rows read again for the table, per item",
+        "results_store.postgres_peak_mb" => "peak memory of engine and table, MB",
         "results.header_ms" => "header and aggregates of all rows, ms; at most 100",
         "results.first_page_ms" => "50 rows in the order of the dataset, ms; at most 200",
         "results.sort_ms" => "rows in the order of a latency, with a filter, and the first 50, ms; at most 600",

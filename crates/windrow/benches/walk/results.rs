@@ -117,6 +117,8 @@ fn row(n: u64, seed: u64) -> ResultRow {
         tries: 1,
         turns: 1,
         flaky: false,
+        planned: 1,
+        removed: false,
         latency_ms: Some((dice(11) % 5_000) as i64),
         usage: Usage { tokens_in: 100, tokens_out: (dice(12) % 900) as i64, cost_nanos: (dice(13) % 9_999) as i64 },
         finished_at: Some(Time(1_700_000_000_000 + n as i64)),

@@ -16,7 +16,7 @@ use crate::noop::Noop;
 use crate::{Figures, peak_mb};
 
 /// Items in flight, as in a run with fast targets.
-const CONCURRENCY: i64 = 2048;
+pub const CONCURRENCY: i64 = 2048;
 
 pub fn memory(items: u64) -> Figures {
     let seconds = block_on(walk(Arc::new(MemoryStore::new()), items));
@@ -83,12 +83,17 @@ async fn walk(store: Arc<dyn Store>, items: u64) -> f64 {
 /// The same from the moment when all items are queued: what queues call processing.
 async fn walk_planned(store: Arc<dyn Store>, items: u64) -> f64 {
     let run = submit_named(&*store, "planned", items, CONCURRENCY).await;
+    plan(store.clone(), run).await;
+    finish(store, Noop::default(), run, items, CONCURRENCY).await
+}
+
+/// Queues all items of a run, and works on none.
+pub async fn plan(store: Arc<dyn Store>, run: RunId) {
     let planner = start(store.clone(), Noop::default(), 0).await;
     while !store.run(run).await.expect("the run").planned {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     planner.drain().await;
-    finish(store, Noop::default(), run, items, CONCURRENCY).await
 }
 
 /// Seconds from submission to the closed run.
@@ -100,7 +105,7 @@ async fn run(store: Arc<dyn Store>, work: Noop, items: u64, concurrency: i64) ->
 }
 
 /// Seconds from the start of an engine to the closed run.
-async fn finish(store: Arc<dyn Store>, work: Noop, run: RunId, items: u64, concurrency: i64) -> f64 {
+pub async fn finish(store: Arc<dyn Store>, work: Noop, run: RunId, items: u64, concurrency: i64) -> f64 {
     let began = Instant::now();
     let engine = start(store.clone(), work, concurrency as usize).await;
     let run = engine.settled(run).await.expect("the run ends");
@@ -115,7 +120,7 @@ pub async fn submit_noop(store: &dyn Store, items: u64, concurrency: i64) -> Run
     submit_named(store, "noop", items, concurrency).await
 }
 
-async fn submit_named(store: &dyn Store, name: &str, items: u64, concurrency: i64) -> RunId {
+pub async fn submit_named(store: &dyn Store, name: &str, items: u64, concurrency: i64) -> RunId {
     let request = Request {
         workspace: "default".into(),
         name: name.into(),
@@ -154,7 +159,7 @@ pub async fn start(store: Arc<dyn Store>, work: Noop, workers: usize) -> Engine 
 
 fn session(now: Time) -> Session {
     Session {
-        id: SessionId::mint(now, 1),
+        id: SessionId::mint(now, u64::from(std::process::id())),
         host: "bench".into(),
         pid: i64::from(std::process::id()),
         regions: Vec::new(),

@@ -1,21 +1,22 @@
 //! The items of a job: pages of them by filter and order, one in detail, and rows for an online run (E11).
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use windrow_experiment::OnlineRows;
 use windrow_model::SyntaxError;
 use windrow_model::gate::Comparison;
 use windrow_model::item_query::{Condition, Cursor, Field, ItemQuery, Sort, place};
-use windrow_model::record::{Job, Run};
-use windrow_model::state::{ItemState, Mode};
+use windrow_model::record::{Item, Job, Run};
+use windrow_model::state::ItemState;
 use windrow_model::store::NewItem;
 use windrow_model::{ItemId, JobId, RunId};
 use windrow_wire::{Fed, ItemDetailView, ItemList, ListedItem};
 
 use crate::app::actor::Actor;
 use crate::app::audit::Change;
+use crate::app::views::scan;
 use crate::app::{App, lookup, operations};
 use crate::error::{Code, Error, Result};
 
@@ -56,27 +57,34 @@ pub async fn list(app: &App, actor: &Actor, job: &str, listing: Listing<'_>) -> 
             }
         }
     }
-    if let Some(whole) = last_whole_run(app, &job, page.items.iter().map(|found| found.item.run)).await? {
-        for (listed, found) in items.iter_mut().zip(&page.items) {
-            listed.item.removed = found.item.run < whole;
-        }
+    let found: Vec<&Item> = page.items.iter().map(|found| &found.item).collect();
+    let removed = removed(app, &job, &found).await?;
+    for (listed, found) in items.iter_mut().zip(&page.items) {
+        listed.item.removed = removed.contains(&found.item.id);
     }
     Ok(ItemList { items, next: page.next.map(|next| next.to_string()) })
 }
 
-/// The job's last run that has read its whole dataset: an item of an earlier run was not found there. `None` where
-/// no item of these can have left.
-async fn last_whole_run(app: &App, job: &Job, mut runs: impl Iterator<Item = RunId>) -> Result<Option<RunId>> {
-    if job.kind != windrow_experiment::KIND || runs.all(|run| run == job.latest_run) {
-        return Ok(None);
+/// Those that the last run over the whole dataset did not find there. A retry of such an item does not bring it back.
+async fn removed(app: &App, job: &Job, items: &[&Item]) -> Result<BTreeSet<ItemId>> {
+    if job.kind != windrow_experiment::KIND {
+        return Ok(BTreeSet::new());
     }
-    let whole = app.store.runs(job.id).await?.into_iter().rev().filter(|run| run.mode == Mode::Submit && run.planned);
-    for run in whole {
-        if !windrow_experiment::is_trial_run(&app.store.spec(&run.spec_hash).await?) {
-            return Ok(Some(run.id));
+    let runs = app.store.runs(job.id).await?;
+    let Some((whole, _)) = scan::whole(app, job, &runs).await? else { return Ok(BTreeSet::new()) };
+    let planning: BTreeSet<RunId> = runs.iter().filter(|run| scan::plans(run)).map(|run| run.id).collect();
+    let mut gone: BTreeSet<ItemId> = items.iter().filter(|item| item.run < whole).map(|item| item.id).collect();
+    // A later run may have taken what the whole run did not find.
+    let retried = items.iter().filter(|item| item.run > whole && !planning.contains(&item.run));
+    let retried: Vec<ItemId> = retried.map(|item| item.id).collect();
+    if !retried.is_empty() {
+        for detail in app.store.outlines(retried).await? {
+            if scan::planned(&detail, |run| planning.contains(&run)).is_some_and(|run| run < whole) {
+                gone.insert(detail.item.id);
+            }
         }
     }
-    Ok(None)
+    Ok(gone)
 }
 
 /// With the status words of the run that gave the item its state.
@@ -87,7 +95,7 @@ pub async fn show(app: &App, actor: &Actor, id: ItemId) -> Result<ItemDetailView
     if job.kind == windrow_operation::KIND {
         shown.item.status = windrow_operation::target_view(&detail, &run).status.to_string();
     }
-    shown.item.removed = last_whole_run(app, &job, [run.id].into_iter()).await?.is_some_and(|whole| run.id < whole);
+    shown.item.removed = !removed(app, &job, &[&detail.item]).await?.is_empty();
     Ok(shown)
 }
 

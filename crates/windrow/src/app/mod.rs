@@ -337,6 +337,13 @@ impl App {
         self.data.uploads()
     }
 
+    /// Tells databases apart, without passwords.
+    pub fn database_name(&self) -> String {
+        let url = self.options.database.as_deref().unwrap_or_default();
+        let place = url.rsplit_once('@').map_or(url, |(_, place)| place);
+        place.split('?').next().unwrap_or_default().to_owned()
+    }
+
     /// Result tables that are kept.
     pub fn tables(&self) -> PathBuf {
         self.data.tables()

@@ -5,12 +5,12 @@ use std::collections::btree_map::Entry;
 
 use windrow_jobfile::job_file::Depth;
 use windrow_jobfile::{Environment, LoadedJob};
+use windrow_model::label_filter::LabelFilter;
 use windrow_model::record::{Item, Run};
 use windrow_model::rollout::Rollout;
 use windrow_model::state::{ItemState, Mode};
 use windrow_model::store::ItemFilter;
 use windrow_model::view::batch::BatchStatus;
-use windrow_model::view::label_filter::LabelFilter;
 use windrow_model::{ItemId, RunId};
 use windrow_wire::{Plan, PlannedTarget, TargetList};
 

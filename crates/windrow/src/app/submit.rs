@@ -255,6 +255,10 @@ pub async fn rollback(app: &App, change: &Change, job: &str, wish: Rollback, key
         let what = format!("cannot roll back {}: {why}", job.name);
         return Err(Error::new(what, "").coded(Code::NothingToUndo));
     }
+    if wish.force && windrow_operation::is_by_own_worker(&request.spec) {
+        let what = format!("cannot force the rollback of {}: it is made by its own worker", job.name);
+        return Err(Error::new(what, "leave `force` out; the worker decides about conflicts").coded(Code::BadRequest));
+    }
     let items = choose::chosen_items(app, &job, &wish.items).await?;
     request.selection =
         Some(Selection { wave: wish.wave.map(|wave| wave - 1), items, ..Selection::of(Mode::Rollback) });

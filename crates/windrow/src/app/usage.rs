@@ -1,9 +1,11 @@
 //! Numbers over all jobs: cost and tokens per day, and the slowest and flakiest rows over all runs. ClickHouse answers
 //! when it is up to date; otherwise the database, with a notice.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use jiff::tz::TimeZone;
+use windrow_analytics::row;
 use windrow_analytics::trends::{self, Order, RowHistory, Usage};
 use windrow_model::Time;
 use windrow_model::record::Job;
@@ -47,9 +49,14 @@ pub async fn by_day(app: &App, actor: &Actor, days: u32) -> Result<UsageView> {
             Ok(UsageView { source: CLICKHOUSE.to_owned(), notice: None, days })
         }
         Err(why) => {
+            let source = DATABASE.to_owned();
+            if let Some(found) = from_steps(app, workspace, since).await? {
+                let days = found.into_iter().map(day).collect();
+                return Ok(UsageView { source, notice: Some(why), days });
+            }
             let notice = format!("{why}; usage counts for the day on which its run was submitted, without models");
             let days = from_runs(app, workspace, since).await?;
-            Ok(UsageView { source: DATABASE.to_owned(), notice: Some(notice), days })
+            Ok(UsageView { source, notice: Some(notice), days })
         }
     }
 }
@@ -60,22 +67,65 @@ fn day(usage: Usage) -> DayUsage {
     DayUsage { day, workspace, model, calls: Some(calls), tokens_in, tokens_out, cost }
 }
 
+/// Of recorded calls, as ClickHouse has them; `None` if there are too many items.
+async fn from_steps(app: &App, workspace: Option<&str>, since: Time) -> Result<Option<Vec<Usage>>> {
+    let (mut days, mut read) = (BTreeMap::<(Reverse<String>, String, String), Usage>::new(), 0);
+    for job in jobs(app, workspace).await?.into_iter().filter(|job| job.kind != windrow_ingest::KIND) {
+        let runs = app.store.runs(job.id).await?;
+        if runs.iter().all(|run| run.ended_at.is_some_and(|ended| ended < since)) {
+            continue;
+        }
+        let mut scan = Scan::new(app, &job, &runs, None, PAGE)?;
+        while let Some(page) = scan.next(app).await? {
+            read += page.len() as i64;
+            if read > MAX_RESULTS {
+                return Ok(None);
+            }
+            for step in page.iter().flat_map(|(detail, _)| &detail.steps) {
+                if step.started_at < since || step.reused_from.is_some() || step.usage == Default::default() {
+                    continue;
+                }
+                let (day, model) = (utc_day(step.started_at), row::model(step).unwrap_or_default());
+                let place = (Reverse(day.clone()), job.workspace.clone(), model.clone());
+                let new = || Usage {
+                    day,
+                    workspace: job.workspace.clone(),
+                    model,
+                    calls: 0,
+                    tokens_in: 0,
+                    tokens_out: 0,
+                    cost_nanos: 0,
+                };
+                let usage = days.entry(place).or_insert_with(new);
+                usage.calls += 1;
+                usage.tokens_in += step.usage.tokens_in;
+                usage.tokens_out += step.usage.tokens_out;
+                usage.cost_nanos += step.usage.cost_nanos;
+            }
+        }
+    }
+    Ok(Some(days.into_values().collect()))
+}
+
+fn utc_day(at: Time) -> String {
+    let moment = jiff::Timestamp::from_millisecond(at.0).unwrap_or_default();
+    moment.to_zoned(TimeZone::UTC).date().to_string()
+}
+
 async fn from_runs(app: &App, workspace: Option<&str>, since: Time) -> Result<Vec<DayUsage>> {
-    let mut days: BTreeMap<(std::cmp::Reverse<i64>, String), (i64, i64, i64)> = BTreeMap::new();
+    let mut days: BTreeMap<(Reverse<i64>, String), (i64, i64, i64)> = BTreeMap::new();
     for job in jobs(app, workspace).await? {
         for run in app.store.runs(job.id).await?.into_iter().filter(|run| run.created_at >= since) {
-            let place = (std::cmp::Reverse(run.created_at.0 / DAY_MS), job.workspace.clone());
+            let place = (Reverse(run.created_at.0 / DAY_MS), job.workspace.clone());
             let day = days.entry(place).or_default();
             *day = (day.0 + run.spent.tokens_in, day.1 + run.spent.tokens_out, day.2 + run.spent.cost_nanos);
         }
     }
     let used = days.into_iter().filter(|(_, used)| *used != (0, 0, 0));
-    let view =
-        |((day, workspace), (tokens_in, tokens_out, nanos)): ((std::cmp::Reverse<i64>, String), (i64, i64, i64))| {
-            let moment = jiff::Timestamp::from_millisecond(day.0 * DAY_MS).unwrap_or_default();
-            let day = moment.to_zoned(TimeZone::UTC).date().to_string();
-            DayUsage { day, workspace, model: None, calls: None, tokens_in, tokens_out, cost: nanos as f64 / 1e9 }
-        };
+    let view = |((day, workspace), (tokens_in, tokens_out, nanos)): ((Reverse<i64>, String), (i64, i64, i64))| {
+        let day = utc_day(Time(day.0 * DAY_MS));
+        DayUsage { day, workspace, model: None, calls: None, tokens_in, tokens_out, cost: nanos as f64 / 1e9 }
+    };
     Ok(used.map(view).collect())
 }
 

@@ -25,6 +25,8 @@ pub struct Watch {
     node: String,
     thresholds: Thresholds,
     exposition: Exposition,
+    /// B16: a label of metrics of use.
+    environment: String,
     every: Duration,
     started_at: Time,
     alerts: Mutex<Alerts>,
@@ -45,6 +47,7 @@ impl Watch {
         thresholds: Thresholds,
         every: Duration,
         exposition: Exposition,
+        environment: String,
     ) -> Result<Self, StoreError> {
         let node = node_of(&app.host(), address);
         let machine = Machine::resume(node.clone(), app.alerts.active_alerts().await?);
@@ -53,6 +56,7 @@ impl Watch {
             node,
             thresholds,
             exposition,
+            environment,
             every,
             started_at: app.now(),
             alerts: Mutex::new(alerts),
@@ -82,7 +86,7 @@ impl Watch {
 
     /// The metrics as they are now.
     pub async fn expose(&self, app: &App, engine: &Engine) -> String {
-        gauges::show(&*self.look(app, engine, None).await);
+        gauges::show(&*self.look(app, engine, None).await, &self.environment);
         self.exposition.text()
     }
 
@@ -90,7 +94,7 @@ impl Watch {
     pub async fn go_on(&self, app: &App, engine: &Engine) -> std::convert::Infallible {
         loop {
             let reading = self.look_anew(app, engine, None).await;
-            gauges::show(&reading);
+            gauges::show(&reading, &self.environment);
             self.judge(app, &reading).await;
             self.exposition.gather();
             tokio::time::sleep(self.every).await;

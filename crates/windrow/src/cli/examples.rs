@@ -116,6 +116,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &["windrow datasets export capitals -o capitals.parquet", "windrow datasets export capitals@1 --format csv"],
     ),
     ("datasets delete", &["windrow datasets delete capitals@1", "windrow datasets delete capitals --yes"]),
+    ("ingest progress", &["windrow ingest progress", "windrow ingest progress --operation harvest"]),
     ("ingest lineage", &["windrow ingest lineage orders", "windrow ingest lineage orders#4 --slice 2026-11-09"]),
     (
         "ingest checkpoints",

@@ -77,6 +77,9 @@ pub struct Args {
     /// Restart the dispatcher after this many seconds in a row in which its queue grew
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     blocking_limit: u32,
+    /// Environment of this server, e.g. live: a label of the metrics of workers and queue [default: no label]
+    #[arg(long, value_name = "NAME")]
+    environment: Option<String>,
     /// Execute only jobs with this `region` label or without one; may be repeated [default: all]
     #[arg(long = "region", value_name = "NAME", value_delimiter = ',')]
     regions: Vec<String>,
@@ -162,7 +165,9 @@ pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
         address: listening.clone(),
     };
     let running = app.engine_of_all(load).await?;
-    let watch = Watch::begin(&app, &listening, Thresholds::new(&args.thresholds), args.watch_every, exposition).await?;
+    let (thresholds, every) = (Thresholds::new(&args.thresholds), args.watch_every);
+    let watch =
+        Watch::begin(&app, &listening, thresholds, every, exposition, args.environment.unwrap_or_default()).await?;
     let server = Server::new(app, running, auth, watch).await?;
     output::say(&banner(options, workers, retention, &server).await);
     output::print(&style::bold(format!("{scheme}://{address}")));

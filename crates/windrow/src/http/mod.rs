@@ -113,6 +113,7 @@ fn api() -> OpenApiRouter<Arc<Server>> {
         .routes(routes!(routes::runs::show))
         .routes(routes!(routes::results::result))
         .routes(routes!(routes::lineage::show))
+        .routes(routes!(routes::lineage::progress))
         .routes(routes!(routes::checkpoints::list))
         .routes(routes!(routes::checkpoints::restore))
         .routes(routes!(routes::checkpoints::edit))

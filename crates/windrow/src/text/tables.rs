@@ -170,7 +170,9 @@ pub fn outcome(judged: &Judged) -> String {
         }
         (GateVerdict::Undecided, Some(_)) => format!("{word}: the interval includes {limit}; add rows or trials"),
         _ if judged.note.is_some() => format!("{word}: {}", judged.note.as_deref().unwrap_or_default()),
-        (GateVerdict::Failed, _) if judged.gate.contains("baseline") => format!("{word}: required {limit}"),
+        (GateVerdict::Failed, _) if judged.of_difference || judged.gate.contains("baseline") => {
+            format!("{word}: required {limit}")
+        }
         _ => word.to_owned(),
     }
 }

@@ -125,6 +125,8 @@ fn rows_and_usage_are_the_same_with_and_without_clickhouse() {
     let usage = place.windrow(&["--clickhouse", &address, "analytics", "usage", "--json"]).ended_with(0).json();
     assert_eq!(usage["source"], "clickhouse", "{usage:#}");
     assert!(usage["days"][0]["tokens_in"].as_i64().unwrap() > 0, "{usage:#}");
+    let plain = place.windrow(&["analytics", "usage", "--json"]).ended_with(0).json();
+    assert_eq!((&plain["source"], &plain["days"]), (&"database".into(), &usage["days"]));
     let doctor = place.windrow(&["--clickhouse", &address, "doctor", "--verbose"]);
     assert!(doctor.stdout.contains("clickhouse") && doctor.stdout.contains("up to date"), "{}", doctor.stdout);
     let status = place.windrow(&["--clickhouse", &address, "analytics", "status"]).ended_with(0).stdout;
@@ -132,6 +134,86 @@ fn rows_and_usage_are_the_same_with_and_without_clickhouse() {
     place.windrow(&["jobs", "delete", "counted", "--yes"]).ended_with(0);
     place.windrow(&["--clickhouse", &address, "analytics", "rebuild"]).ended_with(0);
     assert_eq!(ask_clickhouse(&url, &database, "SELECT count() FROM windrow_items FINAL").trim(), "0");
+}
+
+/// E14, E15: a view, its pages and the names for completion are the same with and without ClickHouse.
+#[test]
+fn views_are_the_same_with_and_without_clickhouse() {
+    let (url, database) = clickhouse();
+    let address = format!("{url}/{database}");
+    let endpoint = Endpoint::open();
+    let place = Place::with_rows(&endpoint, 12, 4);
+    place.edit("job.yaml", "concurrency: 4", "concurrency: 4\ntrials: 2");
+    place.windrow(&["run", "job.yaml"]).ended_with(0);
+    endpoint.fail_on([3]);
+    place.windrow(&["run", "job.yaml", "--new", "--yes"]);
+    let plain = Served::start(&place, &[]);
+    let without: Vec<Value> = VIEWS.iter().map(|asked| answered(&plain, asked, "database")).collect();
+    let names = plain.get("/api/v1/jobs/counted/fields").with_status(200).json();
+    drop(plain);
+    let server = Served::start(&place, &["--clickhouse", &address]);
+    wait_until_current(&server);
+    for (asked, without) in VIEWS.iter().zip(&without) {
+        let with = answered(&server, asked, "clickhouse");
+        assert!(is_close(&with, without), "{asked}: ClickHouse first\n{with}\n{without}");
+    }
+    assert_eq!(server.get("/api/v1/jobs/counted/fields").with_status(200).json(), names);
+    // An error is the same, too.
+    let wrong = serde_json::json!({ "where": "score.exacct < 1" });
+    let error = server.post_json("/api/v1/jobs/counted/views", &wrong).with_status(422);
+    assert!(error.body.contains("did you mean"), "{}", error.body);
+    // People talk about items, not about what a run made of them.
+    let label = serde_json::json!({ "where": "row = 1", "labels": { "exact": "fail" } });
+    server.post_json("/api/v1/jobs/counted/labels", &label).with_status(200);
+    wait_until_current(&server);
+    let view = server.post_json("/api/v1/jobs/counted/views", &serde_json::json!({ "run": 1 })).with_status(200).json();
+    assert_eq!(view["source"], "database", "{view:#}");
+    assert!(view["notice"].as_str().unwrap().contains("labels"), "{view:#}");
+}
+
+/// Equal up to the rounding of sums.
+fn is_close(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_close(a, b)),
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| is_close(a, b)))
+        }
+        (Value::Number(a), Value::Number(b)) => {
+            a.as_f64().zip(b.as_f64()).is_some_and(|(a, b)| (a - b).abs() <= 1e-9 * (1.0 + a.abs()))
+        }
+        (a, b) => a == b,
+    }
+}
+
+const VIEWS: [&str; 9] = [
+    r#"{}"#,
+    r#"{"where": "outcome = pass", "sort": "-latency_ms", "facets": ["*"]}"#,
+    r#"{"where": "output contains 'a' and not (row > 9)", "group": "outcome"}"#,
+    r#"{"where": "trial = 2 or tries > 1", "sort": "output", "group": "row"}"#,
+    r#"{"run": 1, "facets": ["*"]}"#,
+    r##"{"vs": "#1", "facets": ["*"], "group": "outcome"}"##,
+    r##"{"run": 2, "vs": "#1", "where": "output is not null", "sort": "-latency_ms"}"##,
+    r#"{"where": "output matches '^[a-z0-9 ]+$'", "facets": ["error", "outcome"]}"#,
+    r#"{"where": "message is not null"}"#,
+];
+
+/// The numbers of a view, and its rows in full.
+#[track_caller]
+fn answered(server: &Served, asked: &str, source: &str) -> Value {
+    let asked: Value = serde_json::from_str(asked).unwrap();
+    let mut view = server.post_json("/api/v1/jobs/counted/views", &asked).with_status(200).json();
+    assert_eq!(view["source"], source, "{view:#}");
+    let id = view["view"].as_str().unwrap().to_owned();
+    let pages = [(0, 7), (7, 100)].map(|(offset, limit)| {
+        let path = format!("/api/v1/jobs/counted/views/{id}/rows?offset={offset}&limit={limit}");
+        server.get(&path).with_status(200).json()["rows"].as_array().unwrap().clone()
+    });
+    view["rows"] = pages.concat().into();
+    for differs in ["view", "as_of", "source", "notice"] {
+        view.as_object_mut().unwrap().remove(differs);
+    }
+    assert_eq!(view["rows"].as_array().unwrap().len() as i64, view["total"].as_i64().unwrap());
+    view
 }
 
 /// The statement of docs/analytics.md, on an exported file, by the engine of ClickHouse without a server.
@@ -179,4 +261,13 @@ fn the_dashboard_asks_what_clickhouse_can_answer() {
         assert!(may_be_empty || !answer.trim().is_empty(), "{sql}");
     }
     assert!(panels.len() >= 8);
+    // And the statements of the documentation.
+    let page = std::fs::read_to_string(root.join("docs/analytics.md")).unwrap();
+    let documented = page.split("```sql\n").nth(1).unwrap().split("```").next().unwrap().replace("capitals", "counted");
+    let answers: Vec<String> = documented
+        .split(";\n")
+        .filter(|sql| !sql.trim().is_empty())
+        .map(|sql| ask_clickhouse(&url, &database, sql))
+        .collect();
+    assert!(answers.len() == 2 && answers[0].starts_with("counted\t"), "{answers:?}");
 }

@@ -45,8 +45,35 @@ fn rows_are_numbered_as_the_file_is_now_and_rows_that_left_are_marked() {
     let page = place.windrow(&["jobs", "items", "counted"]).ended_with(0).stdout;
     assert_eq!(page.matches("(removed)").count(), 1, "{page}");
     let gone = items["items"][1]["id"].as_str().unwrap();
+    removed_rows_are_marked_everywhere(&place, gone);
     let page = place.windrow(&["jobs", "item", "counted", gone]).ended_with(0).stdout;
     assert!(page.contains("removed from the dataset"), "{page}");
+}
+
+/// The row stays, and a retry does not bring it back.
+fn removed_rows_are_marked_everywhere(place: &Place, gone: &str) {
+    let removed = |found: &Value| -> Vec<String> {
+        let rows = found["rows"].as_array().unwrap().iter().filter(|row| row["removed"] == true);
+        rows.map(|row| row["item"].as_str().unwrap().to_owned()).collect()
+    };
+    let all = place.windrow(&["results", "counted", "--json"]).ended_with(0).json();
+    assert_eq!((removed(&all), &all["rows_of_job"]), (vec![gone.to_owned()], &4.into()), "{all}");
+    let left = place.windrow(&["results", "counted", "--json", "--where", "removed = false"]).ended_with(0).json();
+    assert_eq!((removed(&left), &left["total"]), (Vec::new(), &3.into()));
+    let text = place.windrow(&["results", "counted"]).ended_with(0).stdout;
+    assert_eq!(text.matches("(removed)").count(), 1, "{text}");
+    let lines = place.windrow(&["export", "counted", "--columns", "id,removed"]);
+    let lines = lines.ended_with(0).stdout;
+    let exported: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let exported = exported.iter().filter(|row| row["removed"] == true).map(|row| row["id"].to_string());
+    assert_eq!(exported.collect::<Vec<_>>(), [gone]);
+    place.edit("job.yaml", "expect: \"answer {{ n }}\"", "expect: \"answer {{ n }}!\"");
+    place.windrow(&["run", "job.yaml", "--rescore"]).ended_with(0);
+    let all = place.windrow(&["results", "counted", "--json"]).ended_with(0).json();
+    assert_eq!(removed(&all), [gone], "after a run over all items");
+    let items = place.windrow(&["jobs", "items", "counted", "--json"]).ended_with(0).json();
+    let marked = items["items"].as_array().unwrap().iter().filter(|item| item["removed"] == true);
+    assert_eq!(marked.map(|item| item["id"].as_str().unwrap()).collect::<Vec<_>>(), [gone]);
 }
 
 #[test]

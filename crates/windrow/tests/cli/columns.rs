@@ -170,10 +170,41 @@ fn cells_are_right(place: &Place, n: usize, recorded: bool) {
     for name in order {
         assert_eq!(states[name], "pending", "{name} at {n} {recorded}: {states:?}");
     }
+    shows_what_is_completed(place, &states);
     // A text is on record before the call that reads it.
     let read = states["final"] != "pending";
     assert!(!read || states["short"] == "completed", "{states:?}");
     assert!(n < 4 || recorded || states["has"] == "pending", "{states:?}");
+}
+
+/// The row of the result table has the outputs of the completed cells, and no others.
+fn shows_what_is_completed(place: &Place, states: &BTreeMap<String, String>) {
+    let table = place.windrow(&["results", "counted", "--json"]).ended_with(0).json();
+    let shown: Vec<String> = table["rows"][0]["outputs"].as_object().unwrap().keys().cloned().collect();
+    let outputs = ["context", "draft", "final", "note", "short"];
+    let completed = states.iter().filter(|(name, state)| outputs.contains(&name.as_str()) && *state == "completed");
+    assert_eq!(shown, completed.map(|(name, _)| name.clone()).collect::<Vec<_>>(), "{states:?}");
+}
+
+/// What is done of an item is in its row while the rest is computed, and every column is one of the table.
+#[test]
+fn a_row_at_work_shows_its_finished_cells() {
+    let (endpoint, place) = (Endpoint::gated(2), Place::empty());
+    pipeline(&place, &endpoint, 1, COLUMNS);
+    let run = place.start(&["run", "job.yaml", "--quiet"]);
+    wait_until("the third call to be in flight", || endpoint.calls() == 3);
+    wait_until("the text to be on record", || states(&place)["short"] == "completed");
+    let table = place.windrow(&["results", "counted", "--json"]).ended_with(0).json();
+    let row = &table["rows"][0];
+    assert_eq!((&row["outcome"], &row["outputs"]["context"]), (&"running".into(), &"answer about 0".into()), "{row}");
+    shows_what_is_completed(&place, &states(&place));
+    let columns: Vec<&str> =
+        table["columns"].as_array().unwrap().iter().filter_map(|column| column["name"].as_str()).collect();
+    assert!(columns.ends_with(&["output.context", "output.draft", "output.short"]), "{columns:?}");
+    endpoint.open_gate();
+    run.finish().ended_with(0);
+    let row = &place.windrow(&["results", "counted", "--json"]).ended_with(0).json()["rows"][0];
+    assert_eq!((&row["outcome"], row["outputs"].as_object().unwrap().len()), (&"pass".into(), 5), "{row}");
 }
 
 /// The inputs of the columns' calls in this state.

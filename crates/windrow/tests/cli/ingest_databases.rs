@@ -81,6 +81,48 @@ fn columns_are_added_and_widened_in_every_database() {
 }
 
 /// A table of the user may have constraints.
+/// Nothing is lost under any policy, and the change is in the output, the log, the lineage and the API.
+#[test]
+fn a_type_change_follows_each_policy_in_every_database() {
+    const RECORDS: i64 = 4_000;
+    let amount = |id: i64| if id <= RECORDS / 2 { json!(id) } else { json!(format!("{id} EUR")) };
+    let records: Vec<serde_json::Value> = (1..=RECORDS).map(|id| json!({ "id": id, "amount": amount(id) })).collect();
+    let lines: String = records.iter().map(|record| format!("{record}\n")).collect();
+    for open in ALL {
+        for policy in ["widen", "reject", "stop"] {
+            let place = Place::empty();
+            let warehouse = open(&place);
+            place.write("rows.jsonl", &lines);
+            let policy_line = format!("key: id\non_type_change: {policy}\n");
+            write_plan_to(&place, &warehouse, "files: { path: rows.jsonl }", &policy_line);
+            let said = run(&place);
+            assert_eq!(said.code == 0, policy != "stop", "{policy}: {}", said.stderr);
+            let count = || warehouse.number("SELECT count(*) FROM orders");
+            let aside = || warehouse.number("SELECT count(*) FROM _windrow_rejected");
+            match policy {
+                "widen" => assert_eq!((count(), aside()), (RECORDS, 0)),
+                "reject" => assert_eq!((count(), aside()), (RECORDS / 2, RECORDS / 2)),
+                _ => {
+                    assert!(count() <= RECORDS / 2, "{}", count());
+                    place.edit("plan.yaml", "on_type_change: stop", "on_type_change: widen");
+                    run(&place).ended_with(0);
+                    assert_eq!((count(), aside()), (RECORDS, 0));
+                }
+            }
+            let lineage = place.windrow(&["ingest", "lineage", "orders", "--json"]).ended_with(0).json();
+            let slice = &lineage["slices"][0];
+            assert_eq!(slice["status"], if policy == "reject" { "PARTIAL" } else { "SUCCEEDED" }, "{policy}");
+            let changes = slice["task"]["runs"].as_array().unwrap().last().unwrap()["type_changes"].clone();
+            let action = if policy == "reject" { "rejected" } else { "widened" };
+            assert_eq!(changes[0]["action"], action, "{policy}: {lineage}");
+            let log = place.windrow(&["jobs", "logs", "orders"]).ended_with(0).stdout;
+            assert!(log.contains("slice all: orders.amount"), "{policy}: {log}");
+            let last = warehouse.rows("SELECT amount FROM orders ORDER BY id DESC", 1)[0].clone();
+            assert_eq!(last == "4000 EUR", policy != "reject", "{policy}: {last}");
+        }
+    }
+}
+
 #[test]
 fn a_row_that_a_database_rejects_is_kept_and_all_others_are_written() {
     for open in ALL {

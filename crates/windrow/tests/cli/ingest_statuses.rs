@@ -1,5 +1,5 @@
-//! The statuses of ingest (I1) are produced by the real binary, except `PARTIAL`, and read at that moment from lists,
-//! commands and the API. Whatever is read later of a plan, slice, task, run or batch is reached by transitions that
+//! The statuses of ingest (I1) are produced by the real binary, and read at that moment from lists, commands and the
+//! API; only a plan is never `PARTIAL`, because its slices are computed and none of them can fail. Whatever is read later of a plan, slice, task, run or batch is reached by transitions that
 //! its table allows.
 
 use std::cell::RefCell;
@@ -18,7 +18,8 @@ use crate::bulk_statuses::job_reads;
 use crate::client::Served;
 use crate::place::{Place, wait_until};
 
-/// A source that answers for a slice once it was let go: with two records, none (`empty`) or 500 (`bad`).
+/// A source that answers for a slice once it was let go: with two records, none (`empty`), one that fits and one without
+/// a key (`odd`), or 500 (`bad`).
 struct Source {
     url: String,
     open: Arc<Mutex<BTreeSet<String>>>,
@@ -55,6 +56,7 @@ fn answer(mut stream: TcpStream, gate: &Mutex<BTreeSet<String>>) {
     let (status, body) = match slice {
         "bad" => ("500 Broken", json!({})),
         "empty" => ("200 OK", json!({ "records": [] })),
+        "odd" => ("200 OK", json!({ "records": [{ "id": 1 }, { "name": "no key" }] })),
         _ => ("200 OK", json!({ "records": [{ "id": 1 }, { "id": 2 }] })),
     };
     let body = body.to_string();
@@ -107,9 +109,18 @@ impl Scene {
     }
 
     fn lineage(&self, plan: &str) -> Value {
+        self.lineage_of(plan, "")
+    }
+
+    fn lineage_of(&self, plan: &str, more: &str) -> Value {
         let run = self.server.get(&format!("/api/v1/jobs/{plan}")).with_status(200).json();
         let run = run["latest_run"]["id"].as_str().unwrap().to_owned();
-        self.server.get(&format!("/api/v1/runs/{run}/lineage?limit=50")).with_status(200).json()
+        self.server.get(&format!("/api/v1/runs/{run}/lineage?limit=50{more}")).with_status(200).json()
+    }
+
+    /// The newest batches of each attempt are three, as in the command.
+    fn lineage_with(&self, plan: &str, more: &str) -> Value {
+        self.lineage_of(plan, &format!("&batches=3&{more}"))
     }
 
     /// The slices of a plan, with the task, the runs and the batches of each.
@@ -163,20 +174,32 @@ fn every_status_of_ingest_is_seen_everywhere_and_reached_as_tabled() {
     let scene = Scene::start();
     scene.submit("first", &json!({ "values": ["first"] }));
     scene.server.wait_for_state("first", "running");
-    scene.submit("orders", &json!({ "values": ["ok", "empty", "bad"] }));
+    scene.submit("orders", &json!({ "values": ["ok", "empty", "odd", "bad"] }));
     scene.reads("orders", "DRAFT");
     scene.source.let_go(&["first"]);
     scene.reads("orders", "READY");
     const WAITS: [&str; 4] = ["DISPATCHED", "QUEUED", "PLANNED", "–"];
     const EXECUTES: [&str; 4] = ["EXECUTING", "RUNNING", "RUNNING", "RUNNING"];
-    scene.slices_read("orders", &[EXECUTES, WAITS, WAITS]);
-    scene.source.let_go(&["ok", "empty"]);
+    scene.slices_read("orders", &[EXECUTES, WAITS, WAITS, WAITS]);
+    scene.source.let_go(&["ok", "empty", "odd"]);
     let done = ["SUCCEEDED", "SUCCEEDED", "SUCCEEDED", "SUCCEEDED"];
     let skipped = ["SUCCEEDED", "SUCCEEDED", "SUCCEEDED", "SKIPPED"];
-    scene.slices_read("orders", &[done, skipped, EXECUTES]);
+    let partial = ["PARTIAL", "SUCCEEDED", "SUCCEEDED", "SUCCEEDED"];
+    scene.slices_read("orders", &[done, skipped, partial, EXECUTES]);
     scene.source.let_go(&["bad"]);
     scene.reads("orders", "COMPLETED");
-    scene.slices_read("orders", &[done, skipped, ["FAILED"; 4]]);
+    scene.slices_read("orders", &[done, skipped, partial, ["FAILED"; 4]]);
+    let shown = scene.place.windrow_at(&scene.server, &["jobs", "items", "orders", "--json"]).ended_with(0).json();
+    let why = shown["items"][2]["error"]["message"].as_str().unwrap_or_default();
+    assert_eq!(why, "1 record was rejected, the others are written", "{shown}");
+    let partial = scene.lineage_with("orders", "status=PARTIAL");
+    assert_eq!((partial["slices"].as_array().unwrap().len(), &partial["slices"][0]["name"]), (1, &json!("odd")));
+    // I6: the batches that failed, of all there are.
+    let failed = scene.lineage_with("orders", "failed_batches=true");
+    let count = |n: usize| failed["slices"][n]["task"]["runs"][0]["batches"].as_array().unwrap().len();
+    assert_eq!([count(0), count(1), count(2), count(3)], [0, 0, 0, 1], "{failed}");
+    let words = ["ingest", "lineage", "orders", "--failed-batches", "--json"];
+    assert_eq!(scene.place.windrow_at(&scene.server, &words).ended_with(0).json()["slices"], failed["slices"]);
 
     scene.submit("ended", &json!({ "values": ["one", "two"] }));
     scene.slices_read("ended", &[EXECUTES, WAITS]);
@@ -189,6 +212,17 @@ fn every_status_of_ingest_is_seen_everywhere_and_reached_as_tabled() {
     job_reads(&scene.place, &scene.server, "broken", "FAILED");
     scene.seen.borrow_mut().insert("plan FAILED".to_owned());
 
+    // I6: by source and operation, over all plans.
+    let of = |progress: &Value| progress["sources"][0].clone();
+    let all = of(&scene.server.get("/api/v1/ingest/progress?operation=harvest").with_status(200).json());
+    let expected = json!({ "SUCCEEDED": 5, "FAILED": 2, "CANCELLED": 1 });
+    assert_eq!((&all["plans"], &all["tasks"]), (&json!(4), &expected), "first, orders, ended, broken");
+    let origin = all["provenance"].as_str().unwrap();
+    let words = ["ingest", "progress", "--provenance", origin, "--json"];
+    assert_eq!(of(&scene.place.windrow_at(&scene.server, &words).ended_with(0).json()), all);
+    let none = scene.server.get("/api/v1/ingest/progress?operation=other").with_status(200).json();
+    assert_eq!(none, json!({ "sources": [] }));
+
     // So many that it is paused while they are made.
     scene.submit("large", &json!({ "keys": { "from": 0, "to": 3_000_000, "every": 1 } }));
     let slices = || scene.server.get("/api/v1/jobs/large/items?limit=2").with_status(200).json()["items"].clone();
@@ -200,10 +234,21 @@ fn every_status_of_ingest_is_seen_everywhere_and_reached_as_tabled() {
     assert_eq!((&last["status"], &last["task"]["status"]), (&json!("PENDING"), &json!("QUEUED")), "{last}");
     assert_eq!(slices()[1]["status"], "PENDING");
     scene.seen.borrow_mut().insert("slice PENDING".to_owned());
+    // A cancel while slices are made, and one before the first.
+    scene.place.windrow_at(&scene.server, &["jobs", "cancel", "large"]).ended_with(0);
+    scene.reads("large", "COMPLETED");
+    assert_eq!(slices()[1]["status"], "CANCELLED");
+    scene.submit("busy", &json!({ "values": ["busy"] }));
+    scene.server.wait_for_state("busy", "running");
+    scene.submit("never", &json!({ "values": ["never"] }));
+    scene.reads("never", "DRAFT");
+    scene.place.windrow_at(&scene.server, &["jobs", "cancel", "never"]).ended_with(0);
+    scene.source.let_go(&["busy"]);
+    scene.reads("never", "COMPLETED");
 
     let seen = scene.seen.borrow();
     assert_eq!(missing(&seen, "plan", &PLAN), ["PARTIAL"]);
-    assert_eq!(missing(&seen, "slice", &SLICE), ["PARTIAL"]);
+    assert_eq!(missing(&seen, "slice", &SLICE), [""; 0]);
     assert_eq!(missing(&seen, "task", &TASK), [""; 0]);
     assert_eq!(missing(&seen, "run", &RUN), [""; 0]);
     assert_eq!(missing(&seen, "batch", &BATCH), [""; 0]);

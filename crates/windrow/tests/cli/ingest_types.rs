@@ -67,6 +67,8 @@ fn a_type_change_widens_the_column_and_is_reported() {
     assert_eq!(&shown["slices"][0]["task"]["runs"][0]["type_changes"][0], change);
     let text = place.windrow(&["ingest", "lineage", "orders"]).ended_with(0).stdout;
     assert!(text.contains("orders.amount widened from integer to text"), "{text}");
+    let log = place.windrow(&["jobs", "logs", "orders"]).ended_with(0).stdout;
+    assert_eq!(log.matches("slice all: orders.amount widened from integer to text").count(), 1, "{log}");
 
     let server = Served::start(&place, &[]);
     let over_http = server.get("/api/v1/runs/orders/lineage").with_status(200).json();

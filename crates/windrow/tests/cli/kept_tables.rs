@@ -99,6 +99,37 @@ fn a_damaged_table_is_read_anew() {
     assert_eq!(numbers(results(&place, &["--where", "score.exact = 0"])), first);
 }
 
+/// The numbers of changes go on from where the restored database was, so they alone do not tell.
+#[test]
+fn a_table_of_what_a_restored_database_no_longer_has_is_not_believed() {
+    let place = finished();
+    let (database, older) = (place.database(), place.path("older.db"));
+    let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
+    Connection::open(&database).unwrap().query_row(checkpoint, (), |_| Ok(())).unwrap();
+    std::fs::copy(&database, &older).unwrap();
+    let rows = std::fs::read_to_string(place.path("rows.jsonl")).unwrap();
+    let append = |from: usize, rows: usize, said: &str| {
+        let row = |n: usize| format!("{{\"n\": {n}, \"said\": \"{said}\", \"lang\": \"new\"}}\n");
+        let all = std::fs::read_to_string(place.path("rows.jsonl")).unwrap();
+        place.write("rows.jsonl", &(all + &(from..from + rows).map(row).collect::<String>()));
+        place.windrow(&["run", "job.yaml", "--append", "--quiet"]).ended_with(0);
+    };
+    append(ROWS, 300, "lost");
+    assert_eq!(results(&place, &["--where", "output = lost"])["total"], 300);
+    let file = kept(&place).remove(0);
+    let written = bytes_of(&file);
+    for rest in ["windrow.db-wal", "windrow.db-shm"] {
+        std::fs::remove_file(place.data().join(rest)).ok();
+    }
+    std::fs::copy(&older, &database).unwrap();
+    place.write("rows.jsonl", &rows);
+    append(ROWS + 300, 500, "found");
+    let found = results(&place, &["--group", "field.lang"]);
+    assert_eq!(results(&place, &["--where", "output = lost"])["total"], 0, "{found}");
+    assert_eq!(results(&place, &["--where", "output = found"])["total"], 500);
+    assert_ne!(bytes_of(&file), written);
+}
+
 /// A change that the log does not have is the failure that nothing else shows.
 #[test]
 fn rows_that_differ_from_the_records_are_found_and_rebuilt() {

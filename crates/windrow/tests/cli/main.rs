@@ -16,6 +16,7 @@ mod bulk_kills;
 mod bulk_server;
 mod bulk_statuses;
 mod bulk_tasks;
+mod bulk_versions;
 mod caching;
 mod client;
 mod collector;

@@ -84,6 +84,21 @@ fn promtool_accepts_the_metrics_of_a_busy_server() {
     assert_eq!(metrics.value("windrow_workers_busy"), 4.0);
 }
 
+/// B1, B16: the queue can be full, which an alert rule looks at, and metrics of use carry the environment.
+#[test]
+fn a_full_queue_is_shown_and_metrics_of_use_carry_the_environment() {
+    let endpoint = Endpoint::gated(0);
+    let place = Place::empty();
+    let server = Served::start(&place, &["--workers", "2", "--queue", "2", "--environment", "live"]);
+    server.submit(&place.served_job("counted", &endpoint, ROWS, 8)).with_status(201);
+    let of = |name: &str| Metrics::of(&server).value(&format!("windrow_{name}{{environment=\"live\"}}"));
+    wait_until("a full queue", || of("queue_items") == 2.0);
+    assert_eq!(["queue_capacity", "workers", "workers_busy"].map(of), [2.0; 3]);
+    endpoint.open_gate();
+    server.wait_for_state("counted", "completed");
+    assert_eq!(server.get("/api/v1/jobs/counted").json()["latest_run"]["items"]["succeeded"], ROWS);
+}
+
 #[test]
 fn metrics_match_the_store_after_a_run() {
     let endpoint = Endpoint::gated(0);

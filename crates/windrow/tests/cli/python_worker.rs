@@ -13,6 +13,7 @@ use crate::place::{Background, Place, wait_until};
 const ROWS: usize = 300;
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/python-worker");
 const CLIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/python/client.py");
+const OPERATOR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/python/zone_worker.py");
 const COUNTRIES: [(&str, &str); 3] = [("France", "Paris"), ("Peru", "Lima"), ("Canada", "Ottawa")];
 
 /// Python with gRPC, installed by scripts/python-env. The test fails if it is missing, because a skipped test would
@@ -117,4 +118,40 @@ fn a_plain_grpc_client_can_use_health_trigger_and_fencing() {
     submit_example(&server);
     let said = place.start_program(program(&place, CLIENT, &[&server.address])).finish().ended_with(0);
     assert_eq!(said.stdout.trim(), "health trigger fence reuse policy refusals create_batch", "{}", said.stderr);
+}
+
+/// B9: a worker in another language supplies a type of target. The server plans, keeps the record and rolls back.
+#[test]
+fn a_python_worker_supplies_a_type_of_target() {
+    let place = prepared(1);
+    let server = Served::start(&place, &[]);
+    ["a", "b", "c"].iter().for_each(|zone| place.write(zone, "1"));
+    let zones = || ["a", "b", "c"].map(|zone| std::fs::read_to_string(place.path(zone)).unwrap()).concat();
+    let folder = place.path("");
+    let operator = place.start_program(program(&place, OPERATOR, &[&server.address, folder.to_str().unwrap()]));
+    assert_eq!(operator.first_line(), "registered");
+    let file = "kind: operation\nname: zones\nworker: dns\ntargets: [a, b, c]\n\
+                action: { worker: { type: dns-zone, do: set_record, value: \"2\" } }\nstrategy: { waves: [1, 2] }\n";
+    place.write("job.yaml", file);
+    let run = |words: &[&str]| place.windrow_at(&server, words).ended_with(0);
+    assert_eq!(run(&["run", "job.yaml", "--json"]).json()["items"]["succeeded"], 3);
+    assert_eq!(zones(), "222");
+    let targets = || server.get("/api/v1/jobs/zones/targets").with_status(200).json()["targets"].clone();
+    let first = targets()[0].clone();
+    let read = ["target_type", "action", "status", "verified", "before", "after"].map(|name| first[name].clone());
+    let expected: [Value; 6] =
+        ["dns-zone".into(), "set_record".into(), "success".into(), true.into(), "1".into(), "2".into()];
+    assert_eq!(read, expected, "{first}");
+    assert_eq!(run(&["run", "job.yaml", "--json"]).json()["items"]["skipped"], 3, "it is up to date");
+
+    let forced = place.windrow_at(&server, &["jobs", "rollback", "zones", "--force", "--yes", "-q"]);
+    assert!(forced.code != 0 && forced.stderr.contains("by its own worker"), "{}", forced.stderr);
+    run(&["jobs", "rollback", "zones", "--quiet"]);
+    assert_eq!(zones(), "111");
+    assert!(targets().as_array().unwrap().iter().all(|target| target["status"] == "rollback_success"));
+    operator.kill();
+
+    place.write("job.yaml", "kind: operation\nname: odd\ntargets: [a]\naction: { worker: { do: x } }\n");
+    let refused = place.windrow(&["check", "job.yaml"]);
+    assert!(refused.code != 0 && refused.stderr.contains("`action.worker` needs `type`"), "{}", refused.stderr);
 }

@@ -31,6 +31,11 @@ fn two_prompts_and_two_models_are_one_job_and_a_third_model_runs_alone() {
     matrix(&place, &endpoint, 60, &["a", "b"], gates);
     let first = place.windrow(&["run", "job.yaml", "--json"]).ended_with(0).json();
     assert_eq!((&first["items"]["total"], endpoint.calls()), (&240.into(), 240));
+    let paired = &first["gates"][0];
+    assert_eq!(
+        (&paired["verdict"], &paired["n"], &paired["of_difference"]),
+        (&"passed".into(), &60.into(), &true.into())
+    );
     let means = |result: &Value| {
         let variants = result["variants"].as_object().unwrap().iter();
         variants
@@ -62,6 +67,8 @@ fn two_prompts_and_two_models_are_one_job_and_a_third_model_runs_alone() {
     let rows: std::collections::BTreeSet<i64> =
         items["items"].as_array().unwrap().iter().map(|item| item["ordinal"].as_i64().unwrap()).collect();
     assert_eq!(rows.len(), 60, "all items of a row have its number");
+    let left = place.windrow(&["results", "matrix", "--where", "removed = true", "--json"]).ended_with(0).json();
+    assert_eq!((&left["total"], &left["rows_of_job"]), (&120.into(), &360.into()));
 }
 
 #[test]

@@ -109,6 +109,7 @@ mod tests {
             since: None,
             high: None,
             batches: version,
+            rejected: 0,
             era: 0,
             done: false,
         };

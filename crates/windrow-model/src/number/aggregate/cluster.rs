@@ -21,6 +21,26 @@ pub struct Clustered {
     open_size: i64,
 }
 
+/// The same sums, made elsewhere; the values are relative to `origin`.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct ClusterSums {
+    pub origin: f64,
+    pub clusters: i64,
+    pub n: i64,
+    pub sum: f64,
+    pub squares: f64,
+    pub sum_squared: f64,
+    pub sum_times_size: f64,
+    pub size_squared: f64,
+}
+
+impl From<ClusterSums> for Clustered {
+    fn from(sums: ClusterSums) -> Self {
+        let ClusterSums { origin, clusters, n, sum, squares, sum_squared, sum_times_size, size_squared } = sums;
+        Self { origin, clusters, n, sum, squares, sum_squared, sum_times_size, size_squared, ..Self::default() }
+    }
+}
+
 /// What the sums amount to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {

@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 use crate::step::{Usage, Verdict};
 
 pub use agreement::PairAgreement;
-pub use cluster::{Clustered, Spread};
+pub use cluster::{ClusterSums, Clustered, Spread};
 pub use interval::{Interval, share_interval, student, wilson};
-pub use tally::{EvaluatorTally, Latencies, Tally};
+pub use tally::{EvaluatorSums, EvaluatorTally, Latencies, Tally};
 pub use trials::{PassAt, TrialSummary};
 
 /// Ten equal bins over 0..1; scores outside count in the outermost bin.

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use crate::failure::ErrorClass;
 use crate::number::aggregate::agreement::Agreements;
-use crate::number::aggregate::cluster::Clustered;
+use crate::number::aggregate::cluster::{ClusterSums, Clustered};
 use crate::number::aggregate::interval::wilson;
 use crate::number::aggregate::trials::Trials;
-use crate::number::aggregate::{Aggregates, LEVEL, Percentiles, ScoreSummary};
+use crate::number::aggregate::{Aggregates, BINS, LEVEL, Percentiles, ScoreSummary};
 use crate::state::ItemState;
 use crate::step::{ContentKey, Usage, Verdict, is_own_column};
 
@@ -36,6 +36,22 @@ pub struct EvaluatorTally {
     passes: Clustered,
     trials: Trials,
     trial: Trial,
+}
+
+/// The findings of one evaluator, counted and added up elsewhere, without trials.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct EvaluatorSums {
+    pub pass: i64,
+    pub fail: i64,
+    pub error: i64,
+    pub skipped: i64,
+    /// Of the values of passes and fails, clustered by row.
+    pub values: ClusterSums,
+    /// Of 1 for each pass and 0 for each fail, clustered by row.
+    pub passes: ClusterSums,
+    pub min: Option<f64>,
+    pub max: Option<f64>,
+    pub distribution: [i64; BINS],
 }
 
 /// One evaluator's findings on all turns of one item.
@@ -154,6 +170,15 @@ impl Tally {
 }
 
 impl EvaluatorTally {
+    pub fn of_sums(sums: EvaluatorSums) -> Self {
+        let mut summary =
+            ScoreSummary { min: sums.min, max: sums.max, distribution: sums.distribution, ..ScoreSummary::default() };
+        let counts = [sums.pass, sums.fail, sums.error, sums.skipped];
+        let verdicts = [Verdict::Pass, Verdict::Fail, Verdict::Error, Verdict::Skipped];
+        verdicts.into_iter().zip(counts).for_each(|(verdict, n)| summary.count(verdict, n));
+        Self { summary, values: sums.values.into(), passes: sums.passes.into(), ..Self::default() }
+    }
+
     pub fn add(&mut self, verdict: Verdict, value: Option<f64>) {
         self.summary.count(verdict, 1);
         match verdict {
@@ -235,8 +260,13 @@ pub struct Latencies {
 
 impl Latencies {
     pub fn add(&mut self, ms: i64) {
-        *self.tally.entry(ms).or_default() += 1;
-        self.n += 1;
+        self.add_alike(ms, 1);
+    }
+
+    /// This many of the same.
+    pub fn add_alike(&mut self, ms: i64, times: i64) {
+        *self.tally.entry(ms).or_default() += times;
+        self.n += times;
     }
 
     pub fn percentiles(&self) -> Option<Percentiles> {

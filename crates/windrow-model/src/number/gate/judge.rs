@@ -451,7 +451,7 @@ mod tests {
         assert!(Gate::parse("exact.mean > exact.n").is_err() && Gate::parse("a.mean > b.mean at 95%").is_err());
     }
 
-    /// 60 rows: b fails three that a passes, and a has ten rows of its own, all failed.
+    /// 60 rows: b fails three that a passes, and a has ten other rows, all failed.
     #[test]
     fn variants_are_compared_over_the_rows_of_both() {
         use GateVerdict::*;
@@ -489,7 +489,7 @@ mod tests {
         let quality = |gate: &str| Quality { gates: vec![gate.to_owned()], ..Quality::default() };
         let asked = quality("gpt.b.my.exact.mean >= gpt.a.my.exact.mean - 0.06").pairs(&all);
         let pair = Pair { of_baseline: false, before: Some("gpt.a".into()), after: Some("gpt.b".into()) };
-        assert_eq!(asked.into_iter().collect::<Vec<_>>(), [pair.clone()]);
+        assert_eq!(asked.into_iter().collect::<Vec<_>>(), std::slice::from_ref(&pair));
         let pairs = BTreeMap::from([(pair, pairing.finish())]);
         let run = Numbers { counters: &counters, aggregates: &all };
         let evidence = Evidence { run, baseline: None, comparison: None, pairs: &pairs };

@@ -148,7 +148,8 @@ impl Metric {
         match (self, other) {
             (Metric::Evaluator { name, measure }, Metric::Evaluator { name: of_other, measure: as_other }) => {
                 let last = |name: &str| name.rsplit('.').next().map(str::to_owned);
-                self.pairs_rows() && measure == as_other && last(name) == last(of_other)
+                let dotted = name.contains('.') && of_other.contains('.');
+                dotted && self.pairs_rows() && measure == as_other && last(name) == last(of_other)
             }
             _ => false,
         }

@@ -158,7 +158,9 @@ impl Gate {
             return self.compares_rows().then(|| (Pair { of_baseline: true, before: after.clone(), after }, evaluator));
         };
         let (before, of_other, as_other) = of(other)?;
-        let fits = of_other == evaluator && as_other == measure && before != after;
+        // All of a run and one of its variants have rows in common that would be compared with themselves.
+        let variants = before.is_some() && after.is_some() && before != after;
+        let fits = variants && of_other == evaluator && as_other == measure;
         fits.then_some((Pair { of_baseline: false, before, after }, evaluator))
     }
 

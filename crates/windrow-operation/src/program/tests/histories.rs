@@ -164,3 +164,59 @@ async fn a_rollback_restores_what_was_before_its_own_definition() {
         }
     }
 }
+
+/// Two versions of a batch over several targets: the first is applied to all, the second stops anywhere, by a failure, a
+/// cancel or a kill, as often as it is resumed. Its rollback, killed and resumed as well, restores every target.
+#[tokio::test(start_paused = true)]
+async fn a_rollback_of_many_targets_restores_what_was_before_the_second_version() {
+    for seed in 0..300 {
+        let mut chance = fastrand::Rng::with_seed(seed);
+        let targets = chance.usize(2..8);
+        let mut values: Vec<i64> = (0..targets).map(|_| chance.i64(10..99)).collect();
+        let (mut histories, mut no) = (vec![Vec::new(); targets], 0);
+        for n in 0..targets {
+            no += 1;
+            let _ = attempt(&mut values[n], 1, vec![], &mut histories[n], no, false).await;
+        }
+        let before = values.clone();
+        let mut touched = vec![false; targets];
+        let mut told = String::new();
+        for _ in 0..chance.u32(1..4) {
+            for n in 0..targets {
+                let fate = *chance
+                    .choice(&[
+                        Fate::Good,
+                        Fate::Good,
+                        Fate::Good,
+                        Fate::Rejected,
+                        Fate::KilledBefore,
+                        Fate::KilledAfter,
+                    ])
+                    .unwrap();
+                no += 1;
+                let (_, called) = attempt(&mut values[n], 2, vec![fate], &mut histories[n], no, false).await;
+                touched[n] |= called;
+                told += &format!("apply {n}, ");
+                // The cap is reached, the process is killed, or somebody cancels.
+                if fate != Fate::Good || chance.u8(0..6) == 0 {
+                    break;
+                }
+            }
+        }
+        let mut open: Vec<usize> = (0..targets).rev().collect();
+        while let Some(&n) = open.first() {
+            let fate = *chance.choice(&[Fate::Good, Fate::Good, Fate::KilledBefore, Fate::KilledAfter]).unwrap();
+            no += 1;
+            let (ended, _) = attempt(&mut values[n], 2, vec![fate], &mut histories[n], no, true).await;
+            match ended {
+                Some(Ok(done)) => {
+                    assert_eq!(done.skipped, !touched[n], "seed {seed}: {n} after {told}");
+                    open.remove(0);
+                }
+                Some(Err(halt)) => panic!("seed {seed}: {n} after {told}: {halt}"),
+                None => {}
+            }
+        }
+        assert_eq!(values, before, "seed {seed}: {told}");
+    }
+}

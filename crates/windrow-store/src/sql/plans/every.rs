@@ -58,7 +58,7 @@ fn statics() -> Vec<(&'static str, &'static dyn Text)> {
         table::runs { BY_ID, BY_JOB, COORDINATOR, MODE, STATE }
         table::scores { KEEP, NOTES, CARRY_OVER, OF_ATTEMPT, OF_ITEM, SHOWN }
         table::shared { FIND, SHARE, KEY_OF }
-        table::steps { INSERT, EXISTS, FINISH, FAIL, MARK_UNKNOWN, UNSETTLED, HISTORY, NEWEST }
+        table::steps { INSERT, EXISTS, FINISH, FAIL, MARK_UNKNOWN, UNSETTLED, HISTORY, NEWEST, FAILED }
         table::waits { NEW }
         table::event_numbers { NUMBER, STAGE, TURN, UNSTAGE }
         verb::admit { WAITING, AT_WORK }

@@ -63,6 +63,7 @@ fn every_hot_statement_is_served_by_an_index() {
         ("unblock", sql(&unblock::FIRST_BLOCKED), "attempts_blocked (resource=? AND run_id>?)"),
         ("open steps", sql(&steps::UNSETTLED), "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
         ("newest steps", sql(&steps::NEWEST), "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
+        ("failed steps", sql(&steps::FAILED), "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
         ("archive", sql(&archive::LOGGED), "attempts_logged (run_id=? AND id>?)"),
         ("result", sql(&archive::RESULT), "INTEGER PRIMARY KEY (rowid=?)"),
         ("cancel scan", sql(&cancel::QUEUED), "attempts_queued (run_id=?)"),

@@ -2,13 +2,13 @@
 
 use windrow_model::failure::Failure;
 use windrow_model::record::Step;
-use windrow_model::state::{STEP, StepEvent};
+use windrow_model::state::{STEP, StepEvent, StepState};
 use windrow_model::{AttemptId, StepId};
 
 use crate::backend::failure::Result;
 use crate::backend::{self, Change, Connection, Dialect, Lookup, NewRows, Row, Sql};
 use crate::sql::cells::Cells;
-use crate::sql::codes::{goal_code, guard, keyed_guard};
+use crate::sql::codes::{code, goal_code, guard, keyed_guard};
 
 pub(crate) static INSERT: NewRows = NewRows::new(
     "steps",
@@ -44,6 +44,13 @@ pub(crate) static HISTORY: Lookup = Lookup::new(COLUMNS, "steps s", "s.id BETWEE
 
 pub(crate) static NEWEST: Sql =
     Sql::new(|_| format!("SELECT {COLUMNS} FROM steps s WHERE s.id BETWEEN ?1 AND ?2 ORDER BY s.id DESC LIMIT ?3"));
+/// I6: what failed, of all that an attempt has done.
+pub(crate) static FAILED: Sql = Sql::new(|_| {
+    let failed = code(StepState::Failed);
+    format!(
+        "SELECT {COLUMNS} FROM steps s WHERE s.id BETWEEN ?1 AND ?2 AND s.state = {failed} ORDER BY s.id DESC LIMIT ?3"
+    )
+});
 
 /// Steps of the item's tries up to and including this one, oldest first.
 pub(crate) fn history(conn: &Connection, attempt: AttemptId) -> Result<Vec<Step>> {
@@ -53,9 +60,10 @@ pub(crate) fn history(conn: &Connection, attempt: AttemptId) -> Result<Vec<Step>
     Ok(found.collect::<backend::Result<_>>()?)
 }
 
-pub(crate) fn newest(conn: &Connection, attempt: AttemptId, limit: usize) -> Result<Vec<Step>> {
+/// `which` is [`NEWEST`] or [`FAILED`].
+pub(crate) fn newest(conn: &Connection, which: &'static Sql, attempt: AttemptId, limit: usize) -> Result<Vec<Step>> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let mut stmt = conn.prepare_cached(&NEWEST)?;
+    let mut stmt = conn.prepare_cached(which)?;
     let found = stmt.query_map([attempt.first_step().0, attempt.last_step().0, limit], from_row)?;
     Ok(found.collect::<backend::Result<_>>()?)
 }

@@ -87,7 +87,10 @@ pub async fn check(app: &App, actor: &Actor, job: Option<&str>) -> Result<Analyt
     }
     let superfluous = match job {
         Some(_) => Vec::new(),
-        None => check::superfluous(&*app.store, &client).await.map_err(unusable)?,
+        None => {
+            let found = check::superfluous(&*app.store, &client).await.map_err(unusable)?;
+            found.into_iter().map(|(id, name)| if name.is_empty() { id.to_string() } else { name }).collect()
+        }
     };
     let equal = superfluous.is_empty() && jobs.iter().all(|job| job.equal);
     Ok(AnalyticsCheck { equal, jobs, superfluous })
@@ -104,15 +107,19 @@ fn checked(job: JobCheck) -> CheckedJob {
     CheckedJob { id: job.job.to_string(), job: job.name, equal, active: job.active, tables }
 }
 
-/// Has one job sent again, or all.
+/// Has one job sent again, or all. With all, jobs that only ClickHouse has are removed.
 pub async fn rebuild(app: &App, change: &Change, job: Option<&str>) -> Result<AnalyticsRebuild> {
     change.actor.check_all_workspaces()?;
-    client(app)?;
-    let job = match job {
-        Some(job) => Some(lookup::job(app, &change.actor, job).await?.0.id),
-        None => None,
-    };
-    Ok(AnalyticsRebuild { jobs: app.analytics.mark_jobs(job).await? })
+    let client = client(app)?;
+    if let Some(job) = job {
+        let job = lookup::job(app, &change.actor, job).await?.0.id;
+        return Ok(AnalyticsRebuild { jobs: app.analytics.mark_jobs(Some(job)).await? });
+    }
+    // A ClickHouse that is away or empty has none that are known of.
+    for job in check::superfluous(&*app.store, &client).await.unwrap_or_default().into_keys() {
+        app.analytics.mark_jobs(Some(job)).await?;
+    }
+    Ok(AnalyticsRebuild { jobs: app.analytics.mark_jobs(None).await? })
 }
 
 fn client(app: &App) -> Result<Client> {

@@ -25,12 +25,12 @@ fn judge(tables: &[Checked]) -> Check {
     if let Some(damaged) = tables.iter().find(|table| table.differing.is_none()) {
         let finding = format!("the file of {} is damaged or of another version", name(damaged));
         let remedy =
-            format!("nothing to do: it is read anew when it is asked for; or delete {}", damaged.path.display());
+            format!("nothing to do: the table is rebuilt when it is opened; or delete {}", damaged.path.display());
         return Check::warning(NAME, finding, remedy);
     }
     match tables.len() {
         0 => Check::ok(NAME, "none kept"),
-        n => Check::ok(NAME, format!("{n} kept; {} compared with the records", text::plural(rows as i64, "row"))),
+        n => Check::ok(NAME, format!("{n} checked; {} compared with the records", text::plural(rows as i64, "row"))),
     }
 }
 
@@ -53,7 +53,7 @@ mod tests {
             Checked { job: "support".to_owned(), run, rows: 40, differing, path }
         };
         let good = judge(&[table(None, Some(0)), table(Some(2), Some(0))]);
-        assert_eq!((good.grade, good.finding.as_str()), (Grade::Ok, "2 kept; 80 rows compared with the records"));
+        assert_eq!((good.grade, good.finding.as_str()), (Grade::Ok, "2 checked; 80 rows compared with the records"));
         assert_eq!(judge(&[table(None, Some(0)), table(Some(2), None)]).grade, Grade::Warning);
         let wrong = judge(&[table(Some(2), None), table(None, Some(3))]);
         assert_eq!((wrong.grade, wrong.remedy.as_deref()), (Grade::Failure, Some("windrow results rebuild support")));

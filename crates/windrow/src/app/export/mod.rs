@@ -12,14 +12,14 @@ use windrow_jobfile::dataset::write::{self, Column, Out, RowWriter};
 use windrow_jobfile::dataset::{Format as FileFormat, Profile};
 use windrow_model::Json;
 use windrow_model::label::NOTE;
-use windrow_model::record::{Job, Run};
+use windrow_model::record::{ItemDetail, Job, Run};
 use windrow_results::cell::{cell, is_whole};
 use windrow_results::{Condition, Kind, Name, Names, ResultRow, Seen, Survey};
 use windrow_wire::ViewRequest;
 
 use crate::app::actor::Actor;
 use crate::app::views::question;
-use crate::app::views::scan::{Scan, Scanned};
+use crate::app::views::scan::{self, Scan, Scanned};
 use crate::app::{App, lookup};
 use crate::error::{Code, Error, Result};
 
@@ -135,7 +135,15 @@ fn all_columns(names: &Names) -> Vec<Name> {
         columns.extend([Name::Variant, Name::Target, Name::Prompt]);
     }
     columns.extend([Name::Trial, Name::Run, Name::State, Name::Outcome, Name::Error, Name::Message, Name::Tries]);
-    columns.extend([Name::Turns, Name::Flaky, Name::LatencyMs, Name::TokensIn, Name::TokensOut, Name::Cost]);
+    columns.extend([
+        Name::Turns,
+        Name::Flaky,
+        Name::Removed,
+        Name::LatencyMs,
+        Name::TokensIn,
+        Name::TokensOut,
+        Name::Cost,
+    ]);
     columns.extend([Name::FinishedAt, Name::Trace]);
     columns.extend(names.fields.iter().map(|(name, kind)| Name::Field(name.clone(), *kind)));
     columns.push(Name::Output);
@@ -158,7 +166,7 @@ fn column_of(name: &Name, profile: &Profile) -> Column {
         Name::Field(field, _) => {
             profile.fields.get(field).map_or(Column::Json, |field| Column::of_present(&field.types))
         }
-        Name::Flaky | Name::Reviewed => Column::Boolean,
+        Name::Flaky | Name::Removed | Name::Reviewed => Column::Boolean,
         name if is_whole(name) => Column::Integer,
         name if name.kind() == Kind::Number => Column::Number,
         _ => Column::Text,
@@ -204,23 +212,26 @@ impl TableExport {
         let mut writer = blocking(open).await?;
         let mut scan = Scan::new(app, job, &self.runs, self.run, PAGE).map_err(ExportError::Read)?;
         while let Some(page) = scan.next(app).await.map_err(ExportError::Read)? {
-            let rows = self.rows(app, &scan, page).await.map_err(ExportError::Read)?;
+            let rows = self.rows(app, job, &scan, page).await.map_err(ExportError::Read)?;
             written.fetch_add(rows.len() as u64, Ordering::Relaxed);
             writer = blocking(move || write_rows(writer, &rows)).await?;
         }
         blocking(move || writer.finish()).await
     }
 
-    async fn rows(&self, app: &App, scan: &Scan, page: Vec<Scanned>) -> Result<Vec<Map<String, Value>>> {
+    async fn rows(&self, app: &App, job: &Job, scan: &Scan, page: Vec<Scanned>) -> Result<Vec<Map<String, Value>>> {
         let number_of = |run| scan.number_of(run);
+        let whole = scan::whole(app, job, &self.runs).await?.map_or(0, |(_, number)| number);
+        let complete =
+            |detail: &ItemDetail, row: ResultRow| ResultRow { removed: scan.is_removed(detail, whole), ..row };
         if !self.attempts {
-            let row = |(detail, made): &Scanned| ResultRow::whole(detail, made.as_ref(), number_of);
+            let row = |(detail, made): &Scanned| complete(detail, ResultRow::whole(detail, made.as_ref(), number_of));
             return Ok(page.iter().filter_map(|found| self.fields(row(found), &[])).collect());
         }
         let runs: Vec<&Run> = self.runs.iter().filter(|run| self.run.is_none_or(|no| run.no == no)).collect();
         let mut rows = Vec::new();
         for (detail, attempt, made) in attempts::of(app, &runs, &page).await? {
-            let row = ResultRow::whole(detail, Some(&made), number_of);
+            let row = complete(detail, ResultRow::whole(detail, Some(&made), number_of));
             rows.extend(self.fields(row, &attempts::cells(attempt)));
         }
         Ok(rows)

@@ -2,6 +2,7 @@
 
 mod backfill;
 mod checkpoints;
+mod progress;
 mod rejected;
 
 use windrow_ingest::{KIND, origin_of};
@@ -18,6 +19,7 @@ use crate::error::{Code, Error, Result};
 
 pub use backfill::backfill;
 pub use checkpoints::{checkpoints, edit, restore};
+pub use progress::{OriginFilter, progress};
 pub use rejected::{rejected, replay};
 
 /// The slice of a job that has only one.
@@ -40,6 +42,8 @@ pub struct LineageOptions {
     pub limit: usize,
     /// Of each attempt.
     pub batches: usize,
+    /// Only batches that failed (I6).
+    pub failed_batches: bool,
 }
 
 impl LineageOptions {
@@ -89,7 +93,11 @@ async fn slice(app: &App, run: &Run, outline: &ItemDetail, wish: &LineageOptions
     let mut runs = Vec::with_capacity(outline.attempts.len());
     for attempt in &outline.attempts {
         let newest = app.store.newest_steps(attempt.id, batches.max(TaskRunNode::LEAST)).await?;
-        runs.push(TaskRunNode::of(attempt, &origin, &newest, batches));
+        let node = TaskRunNode::of(attempt, &origin, &newest, batches);
+        runs.push(match wish.failed_batches {
+            true => node.showing(&app.store.failed_steps(attempt.id, batches).await?),
+            false => node,
+        });
     }
     Ok(SliceNode::of(outline, run, runs))
 }

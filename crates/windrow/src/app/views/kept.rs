@@ -1,25 +1,26 @@
 //! Result tables on disk, so that the next process does not read all records again. A file has the pieces of a table, its
 //! head, and a checksum over everything. It is a cache: a file that is damaged, of another version, or not confirmed by
-//! a sample of the records is deleted, and the table is read anew.
+//! a sample of the records is deleted, and the table is read again.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
-use windrow_model::JobId;
-use windrow_model::record::Job;
+use windrow_model::record::{Job, Run};
 use windrow_model::store::StoreError;
+use windrow_model::{JobId, RunId};
 
 use windrow_results::Grid;
 use windrow_results::columns::Shelf;
 
-use super::load::{self, Held};
-use super::shelf::OnDisk;
 use crate::app::App;
+use crate::app::views::computed;
+use crate::app::views::held::{self, Held};
+use crate::app::views::shelf::OnDisk;
 use crate::error::Result;
 
 /// Changes with the layout, and with what a row shows.
@@ -30,6 +31,8 @@ pub const FEWEST_ROWS: usize = 2_000;
 /// Files of a data directory, and their bytes; the one that was not opened the longest goes first.
 const MOST_FILES: usize = 32;
 const MOST_BYTES: u64 = 8 << 30;
+/// A file that is not whole after so long was begun by a process that was killed.
+const FORSAKEN: Duration = Duration::from_secs(86_400);
 /// Rows that are compared with the records before a file is believed.
 const SAMPLE: usize = 32;
 /// The place and length of the head, and the checksum.
@@ -40,27 +43,21 @@ const CHECKSUM: u64 = 32;
 struct Head {
     format: u32,
     version: String,
+    /// The numbers of changes are those of one database.
+    database: String,
     job: JobId,
     run: Option<i64>,
+    /// Of the job: a database that was restored does not have those that came later.
+    runs: Vec<RunId>,
     newest: i64,
     as_of: i64,
 }
 
 impl Head {
-    fn of(job: &Job, run: Option<i64>, held: &Held) -> Self {
-        Self {
-            format: FORMAT,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            job: job.id,
-            run,
-            newest: held.newest,
-            as_of: held.as_of,
-        }
-    }
-
-    fn is_of(&self, job: &Job, run: Option<i64>) -> bool {
+    fn is_of(&self, app: &App, job: &Job, run: Option<i64>, runs: &[Run]) -> bool {
         let version = self.format == FORMAT && self.version == env!("CARGO_PKG_VERSION");
-        version && (self.job, self.run) == (job.id, run)
+        let same = (&self.database, self.job, self.run) == (&app.database_name(), job.id, run);
+        version && same && self.runs.iter().all(|known| runs.iter().any(|run| run.id == *known))
     }
 }
 
@@ -74,8 +71,18 @@ fn file_of(folder: &Path, job: JobId, run: Option<i64>) -> PathBuf {
 /// Writes a table; what was kept of it before is replaced at once or not at all.
 pub async fn keep(app: &App, job: &Job, run: Option<i64>, held: &Held) -> Result<()> {
     let (folder, path) = (app.tables(), file_of(&app.tables(), job.id, run));
-    let (head, grid) = (Head::of(job, run, held), held.grid.clone());
-    super::computed(move || write(&folder, &path, head, &grid)).await?.map_err(load::unreadable)?;
+    let head = Head {
+        format: FORMAT,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        database: app.database_name(),
+        job: job.id,
+        run,
+        runs: app.store.runs(job.id).await?.iter().map(|run| run.id).collect(),
+        newest: held.newest,
+        as_of: held.as_of,
+    };
+    let grid = held.grid.clone();
+    computed(move || write(&folder, &path, head, &grid)).await?.map_err(held::unreadable)?;
     clear(app).await
 }
 
@@ -128,12 +135,12 @@ pub async fn open(app: &App, job: &Job, run: Option<i64>) -> Option<Held> {
     }
     let why = match peek(app, job, run).await {
         Some(held) if held.newest > app.store.newest_result_change(job.id).await.ok()? => "it is of a newer database",
-        Some(held) => match load::sample(app, job, run, &held, SAMPLE).await {
+        Some(held) => match held::sample(app, job, run, &held, SAMPLE).await {
             Ok(differing) if differing.is_empty() => return Some(held),
             Ok(_) => "its rows are not those of the records",
             Err(_) => return None,
         },
-        None => "it is damaged or of another version",
+        None => "it is damaged, or of another version or database",
     };
     tracing::info!(job = %job.name, "deleted a kept result table: {why}");
     fs::remove_file(&path).ok();
@@ -142,11 +149,13 @@ pub async fn open(app: &App, job: &Job, run: Option<i64>) -> Option<Held> {
 
 /// The same, as it is.
 pub async fn peek(app: &App, job: &Job, run: Option<i64>) -> Option<Held> {
-    let (path, folder, job) = (file_of(&app.tables(), job.id, run), app.uploads(), job.clone());
-    super::computed(move || read(&path, &folder, &job, run)).await.ok()?.ok()
+    let (path, folder) = (file_of(&app.tables(), job.id, run), app.uploads());
+    let (head, held) = computed(move || read(&path, &folder)).await.ok()?.ok()?;
+    let runs = app.store.runs(job.id).await.ok()?;
+    head.is_of(app, job, run, &runs).then_some(held)
 }
 
-fn read(path: &Path, folder: &Path, job: &Job, run: Option<i64>) -> io::Result<Held> {
+fn read(path: &Path, folder: &Path) -> io::Result<(Head, Held)> {
     let file = File::open(path)?;
     let len = check(&file)?;
     let mut end = [0; END as usize];
@@ -158,13 +167,11 @@ fn read(path: &Path, folder: &Path, job: &Job, run: Option<i64>) -> io::Result<H
     let (size, bytes) = bytes.split_first_chunk::<8>().ok_or_else(damaged)?;
     let (head, grid) = bytes.split_at_checked(u64::from_le_bytes(*size) as usize).ok_or_else(damaged)?;
     let head: Head = serde_json::from_slice(head)?;
-    if !head.is_of(job, run) {
-        return Err(damaged());
-    }
     file.set_modified(SystemTime::now()).ok();
     let kept: Arc<dyn Shelf> = Arc::new(Kept(file));
     let grid = Arc::new(Grid::open(grid, &kept, Arc::new(OnDisk::create(folder)?))?);
-    Ok(Held { grid, newest: head.newest, as_of: head.as_of, unkept: Some(0) })
+    let held = Held { grid, newest: head.newest, as_of: head.as_of, unkept: Some(0) };
+    Ok((head, held))
 }
 
 /// The length of a file whose checksum is right.
@@ -248,8 +255,15 @@ pub fn forget(folder: &Path, job: JobId) {
     }
 }
 
-/// Deletes tables of deleted jobs, and the oldest of too many.
+/// Deletes tables of deleted jobs, the oldest of too many, and what killed processes began to write.
 async fn clear(app: &App) -> Result<()> {
+    for entry in fs::read_dir(app.tables()).into_iter().flatten().flatten() {
+        let age = entry.metadata().and_then(|about| about.modified()).ok().and_then(|at| at.elapsed().ok());
+        let is_table = entry.path().extension().is_some_and(|extension| extension == EXTENSION);
+        if !is_table && age.is_some_and(|age| age > FORSAKEN) {
+            fs::remove_file(entry.path()).ok();
+        }
+    }
     for (job, _, path) in files(&app.tables()) {
         if let Err(StoreError::NotFound { .. }) = app.store.job(job).await {
             fs::remove_file(path).ok();

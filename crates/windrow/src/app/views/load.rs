@@ -5,26 +5,23 @@
 //! A table is read in a task of its own, one at a time: a caller that goes away interrupts nothing, and the next one
 //! finds what was read for the first.
 
-use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Mutex as Turn;
-use windrow_model::record::{Job, Run};
+use windrow_model::record::Job;
 use windrow_model::{ItemId, JobId};
 use windrow_results::columns::{SEGMENT, Shelf};
 use windrow_results::{Grid, ResultRow};
 
 use crate::app::App;
-use crate::app::views::kept;
-use crate::app::views::scan::{Scan, Scanned};
+use crate::app::views::held::{Held, PAGE, changed, unreadable};
+use crate::app::views::scan::{self, Scan};
 use crate::app::views::shelf::OnDisk;
+use crate::app::views::{computed, kept};
 use crate::error::{Error, Result};
 
-const PAGE: usize = 500;
-/// Pages of changes that are read at once.
-const CHANGES: usize = 1_000;
 /// Pages of changes that stay in the log for tables of other processes, which may be a little behind.
 const FOR_OTHERS: usize = 1_000;
 /// Tables in memory, and their rows together; two always stay, to be compared.
@@ -54,18 +51,6 @@ struct OneTable {
     held: Mutex<Option<Held>>,
     /// Rows that changed and are being read.
     waiting: AtomicUsize,
-}
-
-/// A table at one moment.
-#[derive(Debug, Clone)]
-pub struct Held {
-    pub grid: Arc<Grid>,
-    /// The number of the last change that is in it.
-    pub newest: i64,
-    /// The number of the last event whose rows are in it.
-    pub as_of: i64,
-    /// Rows that changed since it was kept on disk; `None`: it never was.
-    pub unkept: Option<usize>,
 }
 
 /// What is shown to somebody who asks.
@@ -134,9 +119,13 @@ pub async fn current(app: &App, job: &Job, run: Option<i64>) -> Result<Arc<Grid>
 /// The same for a person, who rather sees an older table than none.
 pub async fn table(app: &App, job: &Job, run: Option<i64>) -> Result<Shown> {
     let table = app.views.tables.find(job.id, run);
-    let mut refreshing = refreshing(app, job, run, table.clone());
+    let refreshing = refreshing(app, job, run, table.clone());
+    shown(&table, refreshing, PATIENCE).await
+}
+
+async fn shown(table: &OneTable, mut refreshing: Refreshing, patience: Duration) -> Result<Shown> {
     loop {
-        if let Ok(done) = tokio::time::timeout(PATIENCE, &mut refreshing).await {
+        if let Ok(done) = tokio::time::timeout(patience, &mut refreshing).await {
             return Ok(Shown::of(done.map_err(interrupted)??, 0));
         }
         if let Some(held) = table.held() {
@@ -145,7 +134,9 @@ pub async fn table(app: &App, job: &Job, run: Option<i64>) -> Result<Shown> {
     }
 }
 
-fn refreshing(app: &App, job: &Job, run: Option<i64>, table: Arc<OneTable>) -> tokio::task::JoinHandle<Result<Held>> {
+type Refreshing = tokio::task::JoinHandle<Result<Held>>;
+
+fn refreshing(app: &App, job: &Job, run: Option<i64>, table: Arc<OneTable>) -> Refreshing {
     let (app, job) = (app.clone(), job.clone());
     tokio::spawn(async move {
         let _turn = table.turn.lock().await;
@@ -170,7 +161,8 @@ async fn refresh(app: &App, job: &Job, run: Option<i64>, table: &OneTable) -> Re
         let caught_up = catch_up(app, job, run, known, &table.waiting).await;
         table.waiting.store(0, Ordering::Relaxed);
         if let Some(held) = caught_up? {
-            return Ok(Held { as_of, ..held });
+            let grid = with_removed(app, job, held.grid).await?;
+            return Ok(Held { as_of, grid, ..held });
         }
     }
     Ok(Held { as_of, ..read(app, job, run).await? })
@@ -242,12 +234,12 @@ pub async fn read(app: &App, job: &Job, run: Option<i64>) -> Result<Held> {
     let (mut grid, mut pages, mut count) = (Arc::new(Grid::empty(shelf)), Vec::new(), 0);
     while let Some(page) = scan.next(app).await? {
         count += page.len();
-        pages.push(rows(&scan, page).await?);
+        pages.push(scan.rows(page).await?);
         if count >= SEGMENT {
             (grid, count) = (with(grid, std::mem::take(&mut pages)).await?, 0);
         }
     }
-    grid = with(grid, pages).await?;
+    let grid = with_removed(app, job, with(grid, pages).await?).await?;
     Ok(Held { grid, newest, as_of, unkept: None })
 }
 
@@ -273,7 +265,7 @@ async fn catch_up(
     for page in items.chunks(PAGE) {
         let found = scan.some(app, page).await?;
         count += found.len();
-        pages.push(rows(&scan, found).await?);
+        pages.push(scan.rows(found).await?);
         if count >= SEGMENT {
             (held.grid, count) = (with(held.grid, std::mem::take(&mut pages)).await?, 0);
         }
@@ -282,66 +274,63 @@ async fn catch_up(
     Ok(Some(held))
 }
 
-/// The items whose rows changed behind this number, and the number of the last change; `None` if some are forgotten.
-pub async fn changed(app: &App, job: &Job, after: i64) -> Result<Option<(BTreeSet<ItemId>, i64)>> {
-    let (mut items, mut newest) = (BTreeSet::new(), after);
-    loop {
-        let Some(changes) = app.store.result_changes(job.id, newest, CHANGES).await? else { return Ok(None) };
-        newest = changes.newest;
-        items.extend(changes.items);
-        if !changes.more {
-            return Ok(Some((items, newest)));
-        }
+/// The table after the last run over the whole dataset.
+async fn with_removed(app: &App, job: &Job, grid: Arc<Grid>) -> Result<Arc<Grid>> {
+    let runs = app.store.runs(job.id).await?;
+    let whole = scan::whole(app, job, &runs).await?.map_or(0, |(_, number)| number);
+    if whole == grid.whole() {
+        return Ok(grid);
     }
-}
-
-/// The items of a sample of the rows that are not what the records say, those apart that changed since.
-pub async fn sample(app: &App, job: &Job, run: Option<i64>, held: &Held, rows_of: usize) -> Result<Vec<ItemId>> {
-    let len = held.grid.len() as u32;
-    let slots: BTreeSet<u32> = (0..rows_of.min(len as usize)).map(|_| fastrand::u32(0..len)).collect();
-    let mut slots: Vec<u32> = slots.into_iter().collect();
-    slots.sort_unstable_by_key(|slot| held.grid.item(*slot));
-    let items: Vec<ItemId> = slots.iter().map(|slot| held.grid.item(*slot)).collect();
-    let runs: Vec<Run> = app.store.runs(job.id).await?;
-    let scan = Scan::new(app, job, &runs, run, PAGE)?;
-    let records = rows(&scan, scan.some(app, &items).await?).await?;
-    // After the rows: what changed before they were read is among these.
-    let Some((changed, _)) = changed(app, job, held.newest).await? else { return Ok(Vec::new()) };
-    let grid = held.grid.clone();
-    let found = super::computed(move || grid.rows(&slots)).await?.map_err(unreadable)?;
-    let differs = |row: &&ResultRow| {
-        !changed.contains(&row.item) && !records.iter().any(|record| record.item == row.item && is_same(record, row))
-    };
-    Ok(found.iter().filter(differs).map(|row| row.item).collect())
-}
-
-/// `flaky` is told by all rows together.
-pub fn is_same(one: &ResultRow, other: &ResultRow) -> bool {
-    let plain = |row: &ResultRow| {
-        let mut row = ResultRow { flaky: false, ..row.clone() };
-        row.scores.sort_by(|a, b| (a.turn, &a.name).cmp(&(b.turn, &b.name)));
-        row
-    };
-    plain(one) == plain(other)
-}
-
-async fn rows(scan: &Scan, page: Vec<Scanned>) -> Result<Vec<ResultRow>> {
-    let numbers = scan.numbers();
-    super::computed(move || {
-        let number = |run| numbers.get(&run).copied().unwrap_or_default();
-        page.iter().map(|(detail, made)| ResultRow::of(detail, made.as_ref(), number)).collect()
-    })
-    .await
+    Ok(Arc::new(computed(move || grid.after_whole(whole)).await?.map_err(unreadable)?))
 }
 
 async fn with(grid: Arc<Grid>, pages: Vec<Vec<ResultRow>>) -> Result<Arc<Grid>> {
     if pages.is_empty() {
         return Ok(grid);
     }
-    let made = super::computed(move || grid.with(pages.into_iter().flatten())).await?;
+    let made = computed(move || grid.with(pages.into_iter().flatten())).await?;
     Ok(Arc::new(made.map_err(unreadable)?))
 }
 
-pub fn unreadable(error: std::io::Error) -> Error {
-    Error::new(format!("the table of results cannot be read: {error}"), "check the free space of the data directory")
+#[cfg(test)]
+mod tests {
+    use tokio::sync::oneshot;
+    use windrow_results::columns::InMemory;
+
+    use super::*;
+
+    fn held(as_of: i64) -> Held {
+        Held { grid: Arc::new(Grid::empty(Arc::<InMemory>::default())), newest: as_of, as_of, unkept: None }
+    }
+
+    fn reading() -> (oneshot::Sender<()>, Refreshing) {
+        let (release, released) = oneshot::channel();
+        let refreshing = tokio::spawn(async move {
+            released.await.expect("the sender sends");
+            Ok(held(2))
+        });
+        (release, refreshing)
+    }
+
+    #[tokio::test]
+    async fn an_older_table_is_shown_while_a_newer_one_is_read() {
+        let table = OneTable::default();
+        table.hold(Some(held(1)));
+        table.waiting.store(7, Ordering::Relaxed);
+        let (release, refreshing) = reading();
+        let found = shown(&table, refreshing, Duration::from_millis(1)).await.unwrap();
+        assert_eq!((found.as_of, found.behind), (1, 7));
+        assert!(release.send(()).is_ok(), "it is still being read");
+    }
+
+    #[tokio::test]
+    async fn the_first_to_ask_waits_for_the_whole_table() {
+        let (table, (release, refreshing)) = (OneTable::default(), reading());
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            release.send(()).expect("somebody reads");
+        });
+        let found = shown(&table, refreshing, Duration::from_millis(1)).await.unwrap();
+        assert_eq!((found.as_of, found.behind), (2, 0));
+    }
 }

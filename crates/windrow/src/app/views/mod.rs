@@ -2,6 +2,8 @@
 //! Views live in memory for ten minutes; a client asks again after that. A question that was answered before from the
 //! same tables has the same answer.
 
+mod copy;
+mod held;
 mod kept;
 mod load;
 pub mod question;
@@ -33,6 +35,9 @@ const MAX_VIEWS: usize = 64;
 const MAX_KEPT_ROWS: usize = 8_000_000;
 /// Values offered for completion.
 const COMPLETED: usize = 50;
+/// Who answered.
+const CLICKHOUSE: &str = "clickhouse";
+const DATABASE: &str = "database";
 
 /// What is kept between a view and its pages.
 #[derive(Default)]
@@ -48,7 +53,42 @@ struct View {
     made_at: Time,
     request: ViewRequest,
     answer: Arc<ResultView>,
-    snapshot: Arc<Snapshot>,
+    rows: Rows,
+}
+
+/// The rows of a view, wherever they are.
+#[derive(Clone)]
+enum Rows {
+    Table(Arc<Snapshot>),
+    Copy(Arc<copy::Snapshot>),
+}
+
+impl Rows {
+    fn table(&self) -> Option<&Arc<Grid>> {
+        match self {
+            Rows::Table(snapshot) => Some(&snapshot.table),
+            Rows::Copy(_) => None,
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Rows::Table(snapshot) => snapshot.order.len(),
+            Rows::Copy(snapshot) => snapshot.items.len(),
+        }
+    }
+
+    /// Where the page of so many rows begins that has this item.
+    fn page_of(&self, item: ItemId, limit: usize) -> Option<usize> {
+        let at = match self {
+            Rows::Table(snapshot) => {
+                let slot = snapshot.table.slot_of(item)?;
+                snapshot.order.iter().position(|other| *other == slot)?
+            }
+            Rows::Copy(snapshot) => snapshot.items.iter().position(|other| *other == item)?,
+        };
+        Some(at / limit * limit)
+    }
 }
 
 struct Snapshot {
@@ -86,26 +126,42 @@ impl Snapshot {
     }
 
     fn lines(&self) -> &[u32] {
-        self.lines.get_or_init(|| {
-            let ordinal = |at: usize| self.table.ordinal(self.order[at]);
-            let begins = (0..self.order.len()).filter(|at| *at == 0 || ordinal(*at) != ordinal(*at - 1));
-            begins.map(|at| at as u32).collect()
-        })
+        self.lines.get_or_init(|| lines_of(self.order.iter().map(|slot| Some(self.table.ordinal(*slot)))))
     }
+}
 
-    /// A page of rows of the dataset with all their items, and how many rows there are.
-    fn page_of_lines(&self, offset: usize, limit: usize) -> io::Result<(usize, Vec<TableRow>)> {
-        let lines = self.lines();
-        let place = |line: usize| lines.get(line).map_or(self.order.len(), |at| *at as usize);
-        let slots = &self.order[place(offset)..place(offset.saturating_add(limit))];
-        Ok((lines.len(), self.page(slots)?))
-    }
+/// Where each row of the dataset begins among items with these ordinals.
+fn lines_of(ordinals: impl Iterator<Item = Option<i64>>) -> Vec<u32> {
+    let mut before = None;
+    let begins = ordinals.enumerate().filter(|(_, ordinal)| before.replace(*ordinal) != Some(*ordinal));
+    begins.map(|(at, _)| at as u32).collect()
+}
 
-    /// Where the page of so many rows begins that has this item.
-    fn page_of(&self, item: ItemId, limit: usize) -> Option<usize> {
-        let slot = self.table.slot_of(item)?;
-        let at = self.order.iter().position(|other| *other == slot)?;
-        Some(at / limit * limit)
+/// From and to which item such a page goes.
+fn places(lines: &[u32], total: usize, offset: usize, limit: usize) -> std::ops::Range<usize> {
+    let place = |line: usize| lines.get(line).map_or(total, |at| *at as usize);
+    place(offset)..place(offset.saturating_add(limit))
+}
+
+/// A page of rows of the dataset with all their items, and how many rows there are.
+async fn lines(app: &App, job: &Job, found: Rows, offset: usize, limit: usize) -> Result<(usize, Vec<TableRow>)> {
+    match found {
+        Rows::Table(snapshot) => {
+            let page = move || -> io::Result<(usize, Vec<TableRow>)> {
+                let lines = snapshot.lines();
+                let slots = &snapshot.order[places(lines, snapshot.order.len(), offset, limit)];
+                Ok((lines.len(), snapshot.page(slots)?))
+            };
+            computed(page).await?.map_err(held::unreadable)
+        }
+        // A copy has no places in the dataset; the table has.
+        Rows::Copy(snapshot) => {
+            let grid = load::table(app, job, None).await?.grid;
+            let ordinal = |item: &ItemId| grid.slot_of(*item).map(|slot| grid.ordinal(slot));
+            let lines = lines_of(snapshot.items.iter().map(ordinal));
+            let items = &snapshot.items[places(&lines, snapshot.items.len(), offset, limit)];
+            Ok((lines.len(), snapshot.page(app, items).await?))
+        }
     }
 }
 
@@ -126,9 +182,9 @@ impl Views {
         kept.retain(|other| other.made_at + LIFE_MS > view.made_at);
         kept.push(view);
         let rows = |kept: &[View]| {
-            let tables: BTreeMap<_, usize> =
-                kept.iter().map(|view| ((view.job, view.request.run), view.snapshot.table.len())).collect();
-            kept.iter().map(|view| view.snapshot.order.len()).sum::<usize>() + tables.values().sum::<usize>()
+            let size = |view: &View| Some(((view.job, view.request.run), view.rows.table()?.len()));
+            let tables: BTreeMap<_, usize> = kept.iter().filter_map(size).collect();
+            kept.iter().map(|view| view.rows.len()).sum::<usize>() + tables.values().sum::<usize>()
         };
         while kept.len() > MAX_VIEWS || (kept.len() > 1 && rows(&kept[..]) > MAX_KEPT_ROWS) {
             kept.remove(0);
@@ -138,14 +194,15 @@ impl Views {
     /// A view of the same tables that answered the same question.
     fn same(&self, job: JobId, request: &ViewRequest, table: &Arc<Grid>, baseline: Option<&Arc<Grid>>) -> Option<View> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let fits = |view: &&View| view.job == job && view.request == *request && view.snapshot.is_of(table, baseline);
+        let is_of = |rows: &Rows| matches!(rows, Rows::Table(snapshot) if snapshot.is_of(table, baseline));
+        let fits = |view: &&View| view.job == job && view.request == *request && is_of(&view.rows);
         kept.iter().find(fits).cloned()
     }
 
-    fn find(&self, id: &str, job: JobId, now: Time) -> Option<Arc<Snapshot>> {
+    fn find(&self, id: &str, job: JobId, now: Time) -> Option<Rows> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = |view: &&View| view.id == id && view.job == job && view.made_at + LIFE_MS > now;
-        kept.iter().find(fits).map(|view| view.snapshot.clone())
+        kept.iter().find(fits).map(|view| view.rows.clone())
     }
 }
 
@@ -158,6 +215,15 @@ async fn computed<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 
 pub async fn create(app: &App, actor: &Actor, job: &str, request: ViewRequest) -> Result<ResultView> {
     let (job, _) = lookup::job(app, actor, job).await?;
+    let made_at = app.now();
+    let notice = match copy::view(app, actor, &job, &request).await? {
+        copy::Answer::Copy((answer, snapshot)) => {
+            let (id, rows) = (answer.view.clone(), Rows::Copy(Arc::new(snapshot)));
+            app.views.keep(View { id, job: job.id, made_at, request, answer: Arc::new(answer.clone()), rows });
+            return Ok(answer);
+        }
+        copy::Answer::Database(notice) => notice,
+    };
     let load::Shown { grid: table, as_of, behind } = load::table(app, &job, request.run).await?;
     let behind = behind as i64;
     let (vs, baseline, variant) = match &request.vs {
@@ -170,7 +236,6 @@ pub async fn create(app: &App, actor: &Actor, job: &str, request: ViewRequest) -
     let names = Names { baseline: baseline.is_some(), ..table.names().clone() };
     let asked = question::parse(&request, &names)?;
     let head = ViewHead { job: job.name.clone(), run: request.run, vs, as_of, behind };
-    let made_at = app.now();
     let view = match app.views.same(job.id, &request, &table, baseline.as_ref()) {
         Some(known) => {
             let answer = ResultView { view: new_id(), as_of, behind, ..ResultView::clone(&known.answer) };
@@ -183,12 +248,12 @@ pub async fn create(app: &App, actor: &Actor, job: &str, request: ViewRequest) -
                 let snapshot = Snapshot { table, pairs, order, lines: OnceLock::new() };
                 Ok((answer(&snapshot, &names, &asked, head)?, snapshot))
             };
-            let (answer, snapshot) = computed(answered).await?.map_err(load::unreadable)?;
-            let (id, snapshot) = (answer.view.clone(), Arc::new(snapshot));
-            View { id, job: job.id, made_at, request, answer: Arc::new(answer), snapshot }
+            let (answer, snapshot) = computed(answered).await?.map_err(held::unreadable)?;
+            let (id, rows) = (answer.view.clone(), Rows::Table(Arc::new(snapshot)));
+            View { id, job: job.id, made_at, request, answer: Arc::new(answer), rows }
         }
     };
-    let answer = ResultView::clone(&view.answer);
+    let answer = ResultView { notice, ..ResultView::clone(&view.answer) };
     app.views.keep(view);
     Ok(answer)
 }
@@ -212,7 +277,7 @@ pub async fn selection(app: &App, job: &Job, run: Option<i64>, condition: Option
         let slots = table.select(None, asked.condition.as_ref(), &[])?;
         Ok(slots.iter().map(|slot| table.item(*slot)).collect())
     };
-    computed(items).await?.map_err(load::unreadable)
+    computed(items).await?.map_err(held::unreadable)
 }
 
 /// Of a job that was deleted.
@@ -252,20 +317,15 @@ fn answer(snapshot: &Snapshot, names: &Names, asked: &question::Question, head: 
         variants: names.variants.iter().map(|name| variant(snapshot, name)).collect(),
         facets: asked.facets.iter().map(facet).collect::<io::Result<_>>()?,
         groups: asked.group.as_ref().map(|by| table.groups(order, by, pairs)).transpose()?,
+        source: DATABASE.to_owned(),
+        notice: None,
     })
 }
 
 fn variant(snapshot: &Snapshot, name: &str) -> VariantView {
     let own = snapshot.table.of_variant(&snapshot.order, name);
-    let (target, prompt) = name.split_once('.').map_or((name, None), |(target, prompt)| (target, Some(prompt)));
-    VariantView {
-        name: name.to_owned(),
-        target: (!own.is_empty()).then(|| target.to_owned()),
-        prompt: prompt.filter(|_| !own.is_empty()).map(str::to_owned),
-        n: own.len() as i64,
-        cost: snapshot.table.header(&own).cost,
-        metrics: snapshot.table.metrics(&own, snapshot.pairs.as_ref()),
-    }
+    let metrics = snapshot.table.metrics(&own, snapshot.pairs.as_ref());
+    VariantView::of(name, own.len() as i64, snapshot.table.header(&own).cost, metrics)
 }
 
 /// Which page of a view.
@@ -281,31 +341,43 @@ pub enum Page {
 /// A page of a view; 410 when it has expired.
 pub async fn rows(app: &App, actor: &Actor, job: &str, view: &str, page: Page, limit: usize) -> Result<TablePage> {
     let (job, _) = lookup::job(app, actor, job).await?;
-    let snapshot = app
+    let found = app
         .views
         .find(view, job.id, app.now())
         .ok_or_else(|| Error::new(format!("view {view:?} has expired"), "create the view again").coded(Code::Gone))?;
-    let total = snapshot.order.len();
+    let total = found.len();
     let offset = match page {
         Page::Lines(offset) => {
-            let page = move || snapshot.page_of_lines(offset, limit);
-            let (total, rows) = computed(page).await?.map_err(load::unreadable)?;
+            let (total, rows) = lines(app, &job, found, offset, limit).await?;
             return Ok(TablePage { offset: offset as i64, total: total as i64, rows });
         }
         Page::At(offset) => offset,
-        Page::Of(item) => snapshot.page_of(item, limit).ok_or_else(|| {
+        Page::Of(item) => found.page_of(item, limit).ok_or_else(|| {
             let what = format!("item {item} is not among the {total} rows of this view");
             Error::new(what, "ask without the filter").coded(Code::NotFound).about("item")
         })?,
     };
-    let page = move || snapshot.page(&snapshot.order[offset.min(total)..offset.saturating_add(limit).min(total)]);
-    let rows = computed(page).await?.map_err(load::unreadable)?;
+    let (from, to) = (offset.min(total), offset.saturating_add(limit).min(total));
+    let rows = match found {
+        Rows::Table(snapshot) => {
+            let page = move || snapshot.page(&snapshot.order[from..to]);
+            computed(page).await?.map_err(held::unreadable)?
+        }
+        Rows::Copy(snapshot) => snapshot.page(app, &snapshot.items[from..to]).await?,
+    };
     Ok(TablePage { offset: offset as i64, total: total as i64, rows })
 }
 
 /// The names that can be asked for, for completion.
 pub async fn fields(app: &App, actor: &Actor, job: &str) -> Result<FieldList> {
     let (job, _) = lookup::job(app, actor, job).await?;
+    if let copy::Answer::Copy(names) = copy::fields(app, &job).await? {
+        let view = |(name, observed): (Name, Vec<String>)| {
+            let values = name.words().map(|words| words.into_iter().map(str::to_owned).collect());
+            FieldView { name: name.to_string(), kind: name.kind(), values: values.unwrap_or(observed) }
+        };
+        return Ok(FieldList { fields: names.into_iter().map(view).collect() });
+    }
     let table = load::table(app, &job, None).await?.grid;
     let listed = move || -> io::Result<FieldList> {
         let slots: Vec<u32> = (0..table.len() as u32).collect();
@@ -318,12 +390,15 @@ pub async fn fields(app: &App, actor: &Actor, job: &str) -> Result<FieldList> {
         };
         Ok(FieldList { fields: table.names().all().iter().map(view).collect::<io::Result<_>>()? })
     };
-    computed(listed).await?.map_err(load::unreadable)
+    computed(listed).await?.map_err(held::unreadable)
+}
+
+fn lists_values(name: &Name) -> bool {
+    matches!(name, Name::Field(..) | Name::Variant | Name::Target | Name::Prompt)
 }
 
 fn observed(table: &Grid, slots: &[u32], name: &Name) -> io::Result<Vec<String>> {
-    let listed = matches!(name, Name::Field(..) | Name::Variant | Name::Target | Name::Prompt);
-    if !listed || table.takes_text(name) {
+    if !lists_values(name) || table.takes_text(name) {
         return Ok(Vec::new());
     }
     Ok(match table.facet(slots, name, None)? {

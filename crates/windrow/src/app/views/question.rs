@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use windrow_model::SyntaxError;
 use windrow_model::label::NOTE;
-use windrow_model::record::Job;
+use windrow_model::record::{Job, Run};
 use windrow_model::suggest;
 use windrow_results::{Condition, Grid, Grouping, Kind, Name, Names, Sort};
 use windrow_wire::{BaselineName, Place, ViewRequest};
@@ -20,6 +20,15 @@ pub struct Question {
     pub group: Option<Grouping>,
     pub columns: Vec<Name>,
     pub facets: Vec<Name>,
+}
+
+impl Question {
+    /// The names on which the rows and their numbers depend.
+    pub fn names(&self) -> impl Iterator<Item = &Name> {
+        let condition = self.condition.iter().flat_map(Condition::names);
+        let order = self.order.iter().map(|sort| &sort.name);
+        condition.chain(order).chain(self.group.iter().map(|group| &group.name)).chain(&self.facets)
+    }
 }
 
 pub fn parse(request: &ViewRequest, names: &Names) -> Result<Question> {
@@ -87,8 +96,16 @@ fn usual_columns(names: &Names) -> Vec<Name> {
 }
 
 fn usual_facets(names: &Names) -> Vec<Name> {
-    let mut facets =
-        vec![Name::Outcome, Name::Error, Name::Flaky, Name::Tries, Name::Reviewed, Name::LatencyMs, Name::Cost];
+    let mut facets = vec![
+        Name::Outcome,
+        Name::Error,
+        Name::Flaky,
+        Name::Removed,
+        Name::Tries,
+        Name::Reviewed,
+        Name::LatencyMs,
+        Name::Cost,
+    ];
     if !names.variants.is_empty() {
         facets.push(Name::Variant);
     }
@@ -103,17 +120,23 @@ fn usual_facets(names: &Names) -> Vec<Name> {
     facets
 }
 
-/// The table of `variant NAME`, `#RUN` of this job, or `JOB#RUN`.
-pub async fn baseline(
+/// What a view is compared with.
+pub enum Baseline {
+    Variant(String),
+    Run(Job, Run),
+}
+
+/// `variant NAME`, `#RUN` of this job, or `JOB#RUN`.
+pub async fn named_baseline(
     app: &App,
     actor: &Actor,
     job: &Job,
-    table: &Arc<Grid>,
+    variants: &[String],
     vs: &str,
-) -> Result<(BaselineName, Arc<Grid>, Option<String>)> {
+) -> Result<(BaselineName, Baseline)> {
     let named = |name: String, why: &str| BaselineName { name, why: why.to_owned() };
     if let Some(variant) = vs.trim().strip_prefix("variant ") {
-        let (variant, variants) = (variant.trim(), &table.names().variants);
+        let variant = variant.trim();
         if !variants.iter().any(|known| known == variant) {
             let near = suggest::nearest(variant, variants.iter().map(String::as_str));
             let help = match near {
@@ -125,7 +148,7 @@ pub async fn baseline(
             return Err(Error::new(what, help).coded(Code::InvalidQuery).about("vs"));
         }
         let name = named(format!("variant {variant}"), "named in the request");
-        return Ok((name, table.clone(), Some(variant.to_owned())));
+        return Ok((name, Baseline::Variant(variant.to_owned())));
     }
     let (other, run) = match vs.trim().strip_prefix('#').map(str::parse::<i64>) {
         Some(Ok(no)) => {
@@ -135,6 +158,20 @@ pub async fn baseline(
         }
         _ => lookup::run(app, actor, vs.trim()).await?,
     };
-    let loaded = load::current(app, &other, Some(run.no)).await?;
-    Ok((named(format!("{}#{}", other.name, run.no), "named in the request"), loaded, None))
+    let name = named(format!("{}#{}", other.name, run.no), "named in the request");
+    Ok((name, Baseline::Run(other, run)))
+}
+
+/// The table of a baseline.
+pub async fn baseline(
+    app: &App,
+    actor: &Actor,
+    job: &Job,
+    table: &Arc<Grid>,
+    vs: &str,
+) -> Result<(BaselineName, Arc<Grid>, Option<String>)> {
+    Ok(match named_baseline(app, actor, job, &table.names().variants, vs).await? {
+        (name, Baseline::Variant(variant)) => (name, table.clone(), Some(variant)),
+        (name, Baseline::Run(other, run)) => (name, load::current(app, &other, Some(run.no)).await?, None),
+    })
 }

@@ -10,15 +10,16 @@ use windrow_model::state::ItemState;
 use windrow_results::{Grid, ResultRow};
 use windrow_wire::{RebuiltTable, RowDifference};
 
-use super::load;
-use super::{computed, kept};
 use crate::app::audit::Change;
+use crate::app::views::{computed, held, kept, load};
 use crate::app::{App, lookup};
 use crate::error::Result;
 
 /// Rows that are compared at once, and differences that are listed.
 const PAGE: usize = 1_000;
 const LISTED: usize = 20;
+/// Tables that are checked at once.
+const CHECKED: usize = 8;
 
 /// Reads the table of a job again and says what differed. Tables of single runs are dropped; they are read when they
 /// are asked for.
@@ -26,13 +27,13 @@ pub async fn rebuild(app: &App, change: &Change, job: &str) -> Result<RebuiltTab
     let (job, latest) = lookup::job(app, &change.actor, job).await?;
     let (before, after) = load::replace(app, &job).await?;
     let changed = match &before {
-        Some(before) => load::changed(app, &job, before.newest).await?.map(|(items, _)| items),
+        Some(before) => held::changed(app, &job, before.newest).await?.map(|(items, _)| items),
         None => None,
     };
     let compared = changed.is_some();
     let (old, new) = (before.map(|held| held.grid).filter(|_| compared), after.grid.clone());
     let found = computed(move || compare(old.as_deref(), &new, &changed.unwrap_or_default())).await?;
-    let Found { differing, differences, counters } = found.map_err(load::unreadable)?;
+    let Found { differing, differences, counters } = found.map_err(held::unreadable)?;
     Ok(RebuiltTable {
         job: job.name.clone(),
         rows: after.grid.len() as i64,
@@ -119,6 +120,7 @@ fn differing(one: &ResultRow, other: &ResultRow) -> Vec<&'static str> {
         ("error", one.error != other.error),
         ("tries", (one.tries, one.turns) != (other.tries, other.turns)),
         ("flaky", one.flaky != other.flaky),
+        ("removed", (one.planned, one.removed) != (other.planned, other.removed)),
         ("latency_ms", one.latency_ms != other.latency_ms),
         ("cost", one.usage != other.usage),
         ("finished_at", (one.finished_at, one.trace) != (other.finished_at, other.trace)),
@@ -149,16 +151,16 @@ async fn miscounted(app: &App, job: &Job, latest: &Run, rows: &Counters) -> Resu
     Ok(differ.map(|(name, counted, found)| format!("{name}: {counted} counted, {found} rows")).collect())
 }
 
-/// Kept tables whose file is whole: the job, how many rows were compared with the records, and which of them differ.
+/// The kept tables that were opened last: whether their files are whole, and how many rows of a sample differ.
 pub async fn check(app: &App, rows: usize) -> Result<Vec<Checked>> {
     let mut all = Vec::new();
-    for (id, run, path) in kept::files(&app.tables()) {
+    for (id, run, path) in kept::files(&app.tables()).into_iter().take(CHECKED) {
         let Ok(job) = app.store.job(id).await else { continue };
         let Some(held) = kept::peek(app, &job, run).await else {
             all.push(Checked { job: job.name, run, rows: 0, differing: None, path });
             continue;
         };
-        let differing = load::sample(app, &job, run, &held, rows).await?.len();
+        let differing = held::sample(app, &job, run, &held, rows).await?.len();
         all.push(Checked { job: job.name, run, rows: rows.min(held.grid.len()), differing: Some(differing), path });
     }
     Ok(all)

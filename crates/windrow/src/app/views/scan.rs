@@ -1,14 +1,17 @@
 //! The items of a job with everything known about them, page by page in the order of their ids, so that a job of any
 //! size takes the memory of one page.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use windrow_model::record::{ItemDetail, ItemResult, Job, Run};
+use windrow_model::state::Mode;
 use windrow_model::store::ItemFilter;
 use windrow_model::{ItemId, JobId, RunId};
+use windrow_results::ResultRow;
 
 use crate::app::App;
+use crate::app::views::computed;
 use crate::error::{Code, Error, Result};
 
 /// An item, and what the run that was asked for made of it.
@@ -21,6 +24,8 @@ pub struct Scan {
     job: JobId,
     run: Option<RunId>,
     numbers: Arc<BTreeMap<RunId, i64>>,
+    /// Runs that read items from the dataset.
+    planning: Arc<BTreeSet<RunId>>,
     /// A slice of an ingest job may have a million steps, and none of them is an answer.
     steps: bool,
     page: usize,
@@ -39,6 +44,7 @@ impl Scan {
             job: job.id,
             run,
             numbers: Arc::new(runs.iter().map(|run| (run.id, run.no)).collect()),
+            planning: Arc::new(runs.iter().filter(|run| plans(run)).map(|run| run.id).collect()),
             steps: job.kind != windrow_ingest::KIND,
             page,
             after: None,
@@ -50,8 +56,24 @@ impl Scan {
         self.numbers.get(&run).copied().unwrap_or_default()
     }
 
-    pub fn numbers(&self) -> Arc<BTreeMap<RunId, i64>> {
-        self.numbers.clone()
+    /// The rows of the table, derived on a thread where nobody waits.
+    pub async fn rows(&self, page: Vec<Scanned>) -> Result<Vec<ResultRow>> {
+        let (numbers, planning) = (self.numbers.clone(), self.planning.clone());
+        computed(move || {
+            let number = |run| numbers.get(&run).copied().unwrap_or_default();
+            let row = |(detail, made): &Scanned| {
+                let planned = planned(detail, |run| planning.contains(&run)).map_or(0, number);
+                ResultRow { planned, ..ResultRow::of(detail, made.as_ref(), number) }
+            };
+            page.iter().map(row).collect()
+        })
+        .await
+    }
+
+    /// Whether the last run over the whole dataset, of this number, did not find the item.
+    pub fn is_removed(&self, detail: &ItemDetail, whole: i64) -> bool {
+        let planned = planned(detail, |run| self.planning.contains(&run)).map_or(0, |run| self.number_of(run));
+        ResultRow::is_removed(planned, whole)
     }
 
     /// Some of the items, as `next` has them; those without a result of the run are left out.
@@ -99,6 +121,29 @@ impl Scan {
         };
         Ok(details.into_iter().zip(found.into_iter().map(|(_, made)| made)).collect())
     }
+}
+
+/// Whether the run reads items from a source; others take items that are there.
+pub fn plans(run: &Run) -> bool {
+    run.mode.reads_source() || run.mode == Mode::Online
+}
+
+/// The newest run that read the item from the dataset.
+pub fn planned(detail: &ItemDetail, plans: impl Fn(RunId) -> bool) -> Option<RunId> {
+    detail.attempts.iter().map(|attempt| attempt.run).filter(|run| plans(*run)).max()
+}
+
+/// The last run that has read the whole dataset of an experiment.
+pub async fn whole(app: &App, job: &Job, runs: &[Run]) -> Result<Option<(RunId, i64)>> {
+    if job.kind != windrow_experiment::KIND {
+        return Ok(None);
+    }
+    for run in runs.iter().rev().filter(|run| run.mode == Mode::Submit && run.planned) {
+        if !windrow_experiment::is_trial_run(&app.store.spec(&run.spec_hash).await?) {
+            return Ok(Some((run.id, run.no)));
+        }
+    }
+    Ok(None)
 }
 
 pub fn no_run(app: &App, job: &Job, no: i64) -> Error {

@@ -41,6 +41,9 @@ pub struct Args {
     /// Number of newest batches to show per attempt
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(..=1000))]
     batches: u16,
+    /// Show only batches that failed
+    #[arg(long)]
+    failed_batches: bool,
     /// Print JSON to stdout
     #[arg(long)]
     json: bool,
@@ -56,6 +59,7 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
         after: args.after,
         limit: args.limit.into(),
         batches: args.batches.into(),
+        failed_batches: args.failed_batches,
     };
     let lineage = api.lineage(&args.run, wish).await?;
     output::show(&lineage, args.json);

@@ -5,6 +5,7 @@ mod checkpoints;
 mod diff;
 mod edit;
 mod lineage;
+mod progress;
 mod rejected;
 mod replay;
 mod restore;
@@ -17,6 +18,7 @@ use crate::error::{Exit, Result};
 #[derive(Debug, Subcommand)]
 pub enum Ingest {
     Lineage(lineage::Args),
+    Progress(progress::Args),
     Checkpoints(checkpoints::Args),
     Diff(diff::Args),
     Restore(restore::Args),
@@ -30,6 +32,7 @@ pub async fn perform(context: Context, command: Ingest) -> Result<Exit> {
     let api = context.api().await?;
     match command {
         Ingest::Lineage(args) => lineage::perform(&api, args).await,
+        Ingest::Progress(args) => progress::perform(&api, args).await,
         Ingest::Checkpoints(args) => checkpoints::perform(&api, args).await,
         Ingest::Diff(args) => diff::perform(&api, args).await,
         Ingest::Restore(args) => restore::perform(&api, args).await,

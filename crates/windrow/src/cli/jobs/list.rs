@@ -1,9 +1,9 @@
 //! `windrow jobs list`
 
 use windrow_engine::SystemClock;
+use windrow_model::label_filter::LabelFilter;
 use windrow_model::store::JobFilter;
 use windrow_model::view::filter::JobWord;
-use windrow_model::view::label_filter::LabelFilter;
 use windrow_model::{Clock, JobId, Time};
 use windrow_wire::JobList;
 

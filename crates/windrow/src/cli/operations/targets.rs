@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 use windrow_model::ItemId;
+use windrow_model::label_filter::LabelFilter;
 use windrow_model::view::batch::BatchStatus;
 use windrow_model::view::filter;
-use windrow_model::view::label_filter::LabelFilter;
 use windrow_wire::TargetView;
 
 use crate::app::operations::TargetFilter;

@@ -16,7 +16,7 @@ use crate::text::{style, tables};
 
 const NAMES: &str = "\
 Names: id, row, key, variant, target, prompt, trial, state, outcome (pass, fail, error, skipped, cancelled, running, \
-queued), run, error (error class), message, tries (attempts over all runs), turns, flaky, latency_ms, tokens_in, tokens_out, tokens, \
+queued), run, error (error class), message, tries (attempts over all runs), turns, flaky, removed (from the dataset), latency_ms, tokens_in, tokens_out, tokens, \
 cost (US dollars), finished_at, trace, input, output, output.COLUMN, expected, field.NAME, score.NAME (lowest of all \
 turns), verdict.NAME, reason.NAME, text (input, output and reasons); with --vs also delta.NAME, change.NAME (improved, \
 same, regressed), delta.latency_ms, delta.tokens, delta.cost, baseline.output, baseline.outcome, baseline.score.NAME; of people: reviewed, label.NAME, \
@@ -150,7 +150,7 @@ impl Show for Results {
         let mut page = format!("{total} of {all} match{versus}\n");
         if view.behind > 0 {
             let rows = text::plural(view.behind, "changed row");
-            page += &style::yellow(&format!("{rows} not shown yet: the table is being read. Try again in a moment."));
+            page += &style::yellow(format!("{rows} not shown yet: the table is being read. Try again in a moment."));
             page += "\n";
         }
         page += &header(&view.header);
@@ -257,7 +257,7 @@ impl Show for RebuiltTable {
         page += &match (self.compared, self.differing) {
             (false, _) => "There was no table to compare with.\n".to_owned(),
             (true, 0) => "No row differed from the records.\n".to_owned(),
-            (true, rows) => style::yellow(&format!("{} differed from the records:", text::plural(rows, "row"))) + "\n",
+            (true, rows) => style::yellow(format!("{} differed from the records:", text::plural(rows, "row"))) + "\n",
         };
         for RowDifference { item, names } in &self.differences {
             page += &format!("  item {item}: {}\n", names.join(", "));
@@ -267,7 +267,7 @@ impl Show for RebuiltTable {
             page += &format!("  and {more} more\n");
         }
         for counter in &self.counters {
-            page += &format!("{}\n", style::yellow(&format!("counter of the job: {counter}")));
+            page += &format!("{}\n", style::yellow(format!("counter of the job: {counter}")));
         }
         page
     }
@@ -336,6 +336,7 @@ fn shown(row: &TableRow, name: &str) -> String {
     match name {
         "latency_ms" => row.latency_ms.map_or("–".to_owned(), text::duration),
         "cost" => dollars(nanos(row.cost)),
+        "row" if row.removed => format!("{} (removed)", row.row),
         _ => match cell(row, name) {
             serde_json::Value::Null => "–".to_owned(),
             serde_json::Value::Number(number) if name.contains("score.") || name.starts_with("corrected.") => {

@@ -1,9 +1,9 @@
 //! Ingest jobs.
 
 use windrow_wire::request::{Backfill, EditCheckpoint, Replay, RestoreCheckpoint};
-use windrow_wire::{CheckpointList, CheckpointView, Lineage, RejectedList, ReplayResult, Submitted};
+use windrow_wire::{CheckpointList, CheckpointView, IngestProgress, Lineage, RejectedList, ReplayResult, Submitted};
 
-use crate::app::ingest::{self, LineageOptions};
+use crate::app::ingest::{self, LineageOptions, OriginFilter};
 use crate::client::api::Api;
 use crate::error::Result;
 
@@ -22,8 +22,19 @@ impl Api {
                     ("after", wish.after.map(|after| after.to_string())),
                     ("limit", Some(wish.limit.to_string())),
                     ("batches", Some(wish.batches.to_string())),
+                    ("failed_batches", wish.failed_batches.then(|| "true".to_owned())),
                 ];
                 remote.get(&["runs", run, "lineage"], &query).await
+            }
+        }
+    }
+
+    pub async fn ingest_progress(&self, wanted: OriginFilter) -> Result<IngestProgress> {
+        match self {
+            Api::Local(app, actor) => ingest::progress(app, actor, wanted).await,
+            Api::Remote(remote) => {
+                let query = [("provenance", wanted.provenance), ("operation", wanted.operation)];
+                remote.get(&["ingest", "progress"], &query).await
             }
         }
     }

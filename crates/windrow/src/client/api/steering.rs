@@ -57,7 +57,7 @@ impl Api {
     pub async fn confirm(&self, job: &str, wish: ConfirmRequest) -> Result<Confirming> {
         match self {
             Api::Local(app, actor) => {
-                let confirm = |change| async move { confirming::next(app, &change, job, wish).await };
+                let confirm = |change| async move { Box::pin(confirming::next(app, &change, job, wish)).await };
                 app.act(actor, "run", job, confirm).await
             }
             Api::Remote(remote) => remote.post(&["jobs", job, "confirm"], &wish).await,

@@ -5,9 +5,9 @@ use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use windrow_model::JobId;
+use windrow_model::label_filter::{self, LabelFilter};
 use windrow_model::store::JobFilter;
 use windrow_model::view::filter::JobWord;
-use windrow_model::view::label_filter::{self, LabelFilter};
 use windrow_wire::{JobDetail, JobList};
 
 use crate::app::actor::Actor;

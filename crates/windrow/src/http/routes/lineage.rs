@@ -1,14 +1,14 @@
-//! `/runs/{run}/lineage`: where the records of an ingest job came from.
+//! `/runs/{run}/lineage`: where the records of an ingest job came from. `/ingest/progress`: how far all of them are.
 
 use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use windrow_model::view::ingest::SliceStatus;
-use windrow_wire::Lineage;
+use windrow_wire::{IngestProgress, Lineage};
 
 use crate::app::actor::Actor;
-use crate::app::ingest::{self, LineageOptions};
+use crate::app::ingest::{self, LineageOptions, OriginFilter};
 use crate::http::error::ApiError;
 use crate::http::extract::{PathParam, Query, RunPath, page};
 use crate::http::server::Shared;
@@ -38,6 +38,9 @@ pub struct LineageQuery {
     /// Maximum number of batches of each attempt, the newest
     #[param(minimum = 0, maximum = 1000, default = 10)]
     batches: Option<usize>,
+    /// Only batches that failed
+    #[param(default = false)]
+    failed_batches: Option<bool>,
 }
 
 /// Schedule, slices, attempts and batches of a run of an ingest job
@@ -52,7 +55,32 @@ pub async fn show(
 ) -> Result<Json<Lineage>, ApiError> {
     let limit = page(query.limit, PAGE)?;
     let batches = query.batches.unwrap_or(BATCHES).min(1000);
+    let failed_batches = query.failed_batches.unwrap_or(false);
     let LineageQuery { slice, status, provenance, operation, expr_hash, after, .. } = query;
-    let options = LineageOptions { slice, status, provenance, operation, expr_hash, after, limit, batches };
+    let options =
+        LineageOptions { slice, status, provenance, operation, expr_hash, after, limit, batches, failed_batches };
     Ok(Json(ingest::lineage(&server.app, &actor, &run, options).await?))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub struct ProgressQuery {
+    /// Only jobs of this source
+    provenance: Option<String>,
+    /// Only jobs of this operation
+    operation: Option<String>,
+}
+
+/// Progress of ingest jobs by source and operation
+#[utoipa::path(get, operation_id = "get_ingest_progress", path = "/ingest/progress", tag = "jobs",
+    params(ProgressQuery),
+    responses((status = 200, description = "Plans and tasks of each source", body = IngestProgress)))]
+pub async fn progress(
+    State(server): Shared,
+    actor: Actor,
+    Query(query): Query<ProgressQuery>,
+) -> Result<Json<IngestProgress>, ApiError> {
+    let ProgressQuery { provenance, operation } = query;
+    Ok(Json(ingest::progress(&server.app, &actor, OriginFilter { provenance, operation }).await?))
 }

@@ -5,9 +5,9 @@ use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use windrow_model::ItemId;
+use windrow_model::label_filter::{self, LabelFilter};
 use windrow_model::view::batch::BatchStatus;
 use windrow_model::view::filter;
-use windrow_model::view::label_filter::{self, LabelFilter};
 use windrow_wire::request::{Approve, PlanRequest};
 use windrow_wire::{Plan, RunDetail, TargetList};
 

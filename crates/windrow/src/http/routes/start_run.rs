@@ -45,7 +45,7 @@ pub async fn confirm(
 ) -> Result<Json<Confirming>, ApiError> {
     let wish = body.json_or_default()?;
     let _permit = server.heavy_request_permit().await?;
-    let answer = confirming::next(&server.app, &change, &job, wish).await?;
+    let answer = Box::pin(confirming::next(&server.app, &change, &job, wish)).await?;
     server.engine().wake();
     Ok(Json(answer))
 }

@@ -7,16 +7,19 @@ use windrow_model::state::RunState;
 use crate::node::observe::alert::Rule;
 use crate::node::observe::reading::Reading;
 
+/// B16: the environment that `serve --environment` names; without one, metrics of use have no label.
+const USAGE: &[&str] = &["environment"];
+
 const BUILD: Metric = Metric::gauge("windrow_build_info", &["version"], "Always 1; the label is the version.");
-const WORKERS: Metric = Metric::gauge("windrow_workers", &[], "Worker slots of this process.");
-const BUSY: Metric = Metric::gauge("windrow_workers_busy", &[], "Items running in this process (B12: worker use).");
+const WORKERS: Metric = Metric::gauge("windrow_workers", USAGE, "Worker slots of this process.");
+const BUSY: Metric = Metric::gauge("windrow_workers_busy", USAGE, "Items running in this process (B12: worker use).");
 const QUEUE: Metric = Metric::gauge(
     "windrow_queue_items",
-    &[],
+    USAGE,
     "Claimed items that wait for a worker slot of this process (B12: queue use).",
 );
 const QUEUE_SIZE: Metric =
-    Metric::gauge("windrow_queue_capacity", &[], "Maximum number of claimed items that wait for a worker slot.");
+    Metric::gauge("windrow_queue_capacity", USAGE, "Maximum number of claimed items that wait for a worker slot.");
 const RUNS: Metric = Metric::gauge("windrow_runs", &["state"], "Unfinished runs, by state.");
 const ITEMS: Metric = Metric::gauge(
     "windrow_items",
@@ -51,13 +54,16 @@ pub const METRICS: &[Metric] = &[
     DISK_SIZE, MEMORY, CPU, CPUS, FDS, STARTED,
 ];
 
-pub fn show(reading: &Reading) {
+pub fn show(reading: &Reading, environment: &str) {
     set(BUILD, Some(env!("CARGO_PKG_VERSION")), 1.0);
     let load = &reading.load;
-    set(WORKERS, None, load.workers as f64);
-    set(BUSY, None, load.busy as f64);
-    set(QUEUE, None, load.queued as f64);
-    set(QUEUE_SIZE, None, load.queue as f64);
+    for (metric, value) in [(WORKERS, load.workers), (BUSY, load.busy), (QUEUE, load.queued), (QUEUE_SIZE, load.queue)]
+    {
+        match environment {
+            "" => metrics::gauge!(metric.name).set(value as f64),
+            named => metrics::gauge!(metric.name, metric.labels[0] => named.to_owned()).set(value as f64),
+        }
+    }
     set(UP, None, f64::from(u8::from(reading.vitals.is_ok())));
     set(STARTED, None, reading.started_at.0 as f64 / 1000.0);
     for (metric, value) in [

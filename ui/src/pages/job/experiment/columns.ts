@@ -10,7 +10,10 @@ export function usualColumns(state: PageState, view: ResultView | undefined, roo
   const paired = view?.vs !== null && view?.vs !== undefined
   const variants = (view?.variants.length ?? 0) > 0
   if (room === 'narrow') return ['row', 'outcome', 'expected', 'output', ...metrics.slice(0, 1)]
-  const texts = ['input', 'expected', ...(paired ? ['baseline.output'] : []), 'output']
+  // A pipeline shows every column; its output is that of the last.
+  const columns = (view?.columns ?? []).map((column) => column.name).filter((name) => name.startsWith('output.'))
+  const outputs = columns.length > 0 ? columns : ['output']
+  const texts = ['input', 'expected', ...(paired ? ['baseline.output'] : []), ...outputs]
   const trials = Number(field(state.job().spec, 'trials') ?? 1) > 1 ? ['trials'] : []
   const rest = room === 'wide' ? [...trials, 'latency_ms', 'cost', 'tries'] : trials
   return ['row', ...(variants ? ['variant'] : []), 'outcome', ...texts, ...metrics.slice(0, room === 'wide' ? 4 : 2), ...rest]
