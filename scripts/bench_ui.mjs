@@ -15,20 +15,23 @@ const SIZES = (process.env.ROWS ?? '10000,100000').split(',').map(Number)
 const REPEATS = Number(process.env.REPEATS ?? 10)
 const OUT = process.argv.includes('--out') ? process.argv[process.argv.indexOf('--out') + 1] : join(ROOT, 'docs/benchmarks.md')
 const WORK = mkdtempSync(join(tmpdir(), 'windrow-bench-ui-'))
+const LIVE_MS = 15_000
 const started = []
 
 // Each figure, with its budget at 10,000, at 100,000 and at 1,000,000 rows in milliseconds.
 const BUDGETS = {
   opened: ['first page readable after opening the address that `serve` prints', 1000, 1000, 1000],
   shell: ['shell painted after opening the page', 300, 300, 300],
-  rows: ['answer with header, score strip and order, by the dataset', 80, 120, 200],
+  header: ['header and score strip: the numbers of all rows', 50, 60, 100],
+  rows: ['first rows, in the order of the dataset: question and page', 80, 120, 200],
   sorted: ['first rows, other order and a filter', 120, 250, 600],
   search: ['text search over the previews', 150, 500, 1500],
-  jump: ['jump to the middle of the table', 80, 100, 150],
+  jump: ['jump to any place of the table', 80, 100, 150],
   drawer: ['open an item', 120, 120, 150],
   paired: ['paired differences to a baseline, first time', 100, 400, 3000],
   paired_again: ['paired differences, again', 30, 50, 100],
   key: ['key press to visible response', 50, 50, 50],
+  live: ['result of an item to its count on the screen, while a run is active', 1000, 1000, 1000],
 }
 const MEMORY_MB = [120, 150, 250]
 /** Which budget a size has. */
@@ -62,6 +65,20 @@ async function generate(url, model, rows) {
   return name
 }
 
+/** A run beside the large job: how long after the end of an item the page counts it. */
+async function lag(browser, url, slow, name) {
+  const job = `kind: experiment\nname: live-${name}\ndataset: { name: ${name} }\ntarget:\n  openai: { model: mock, base_url: "${slow}", api_key: "\${env:OPENAI_API_KEY}" }\n  prompt: "{{ question }}"\nevaluators:\n  - exact: { expect: "{{ answer }}" }\nconcurrency: 2\n`
+  await ask(url, 'POST', '/jobs', job, 'text/yaml')
+  await browser.call('Page.navigate', { url: `${url}/jobs/live-${name}` })
+  await browser.until(`/\\d+\\s*succeeded/.test(document.querySelector('.progress ul')?.textContent ?? '')`, 'the first result')
+  await browser.evaluate(`(() => { window.shown = []; const look = () => { const count = Number(/([\\d,]+)\\s*succeeded/.exec(document.querySelector('.progress ul').textContent)?.[1].replaceAll(',', '') ?? 0); if (count !== shown[shown.length - 1]?.count) shown.push({ count, at: Date.now() }); requestAnimationFrame(look) }; look() })()`)
+  await new Promise((resolve) => setTimeout(resolve, LIVE_MS))
+  const seen = (await browser.evaluate('shown')).slice(1)
+  await ask(url, 'POST', `/jobs/live-${name}/terminate`, '{}')
+  const ended = (await ask(url, 'GET', `/jobs/live-${name}/items?state=succeeded&limit=1000`)).items.map((item) => Date.parse(item.finished_at)).sort((a, b) => a - b)
+  return seen.filter(({ count }) => ended[count - 1]).map(({ count, at }) => at - ended[count - 1])
+}
+
 // In the page: milliseconds from an action until something is seen, by frames.
 const HELPERS = `window.until = (done) => new Promise((resolve, reject) => { const begun = performance.now(); const look = () => { if (done()) resolve(performance.now() - begun); else if (performance.now() - begun > 60000) reject(new Error('waited in vain: ' + done)); else requestAnimationFrame(look) }; look() })
 window.measure = async (act, done) => { const begun = performance.now(); await act(); await until(done); return performance.now() - begun }
@@ -70,7 +87,7 @@ window.shown = () => document.querySelector('.matches')?.innerText ?? ''
 window.apply = (text) => { const input = document.querySelector('[aria-label="Filter items"]'); input.focus(); input.value = text; input.dispatchEvent(new InputEvent('input', { bubbles: true })); input.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true })); input.blur() }
 undefined`
 
-async function measured(browser, url, name, total) {
+async function measured(browser, url, slow, name, total) {
   const figures = Object.fromEntries(Object.keys(BUDGETS).map((key) => [key, []]))
   const take = async (key, expression) => figures[key].push(await browser.evaluate(expression))
   const open = async (path) => {
@@ -90,7 +107,8 @@ async function measured(browser, url, name, total) {
     await take('shell', `performance.getEntriesByName('first-contentful-paint')[0].startTime`)
     await open(`/jobs/${name}?vs=none&sort=row`)
     await browser.until('window.rows?.().length > 5', 'rows')
-    await take('rows', viewMs)
+    await take('rows', `(() => { const all = performance.getEntriesByType('resource'); const view = all.findLast((entry) => /\\/views$/.test(entry.name)); const page = all.find((entry) => entry.startTime >= view.startTime && /\\/rows\\?/.test(entry.name)); return page.responseEnd - view.startTime })()`)
+    await take('header', `(async () => { const begun = performance.now(); await (await fetch('/api/v1/jobs/${name}/views', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' })).json(); return performance.now() - begun })()`)
     await take('sorted', `measure(() => { window.before = shown(); apply('outcome = ${n % 2 ? 'pass' : 'fail'}') }, () => shown() !== before)`)
     await take('search', `measure(() => { window.before = shown(); apply('text contains "${10 + n}"') }, () => shown() !== before)`)
     await browser.evaluate(`measure(() => apply(''), () => shown().startsWith(${JSON.stringify(total.toLocaleString('en'))}))`)
@@ -103,6 +121,7 @@ async function measured(browser, url, name, total) {
     await browser.until(`document.body.innerText.includes('regressed') && window.rows?.().length > 5`, 'the baseline')
     await take(n === 0 ? 'paired' : 'paired_again', viewMs)
   }
+  figures.live = await lag(browser, url, slow, name)
   return { figures, memory, dom }
 }
 
@@ -112,13 +131,14 @@ const cell = (value) => (value === undefined ? '–' : value < 10 ? value.toFixe
 try {
   const url = await start('serve', '--listen', '127.0.0.1:0')
   const model = await start('mock', 'model', '--latency', '0ms', '--port', '0')
+  const slow = await start('mock', 'model', '--latency', '700ms', '--port', '0')
   const browser = new Browser()
   await browser.open()
   await browser.call('Emulation.setDeviceMetricsOverride', { width: 1440, height: 900, deviceScaleFactor: 1, mobile: false })
   const found = []
   for (const rows of SIZES) {
     const name = await generate(url, model, rows)
-    found.push(await measured(browser, url, name, rows))
+    found.push(await measured(browser, url, slow, name, rows))
   }
   browser.close()
   const heads = SIZES.map((rows) => `${rows.toLocaleString('en')} rows | budget`).join(' | ')

@@ -2,8 +2,9 @@
 // Takes the screenshots of docs/ui.md: starts a server with generated data (scripts/ui_dev.py) and opens each page in
 // Chromium. `--url URL` uses a running server, `--out DIR` another directory, `--all` every width and both themes,
 // and names (`home jobs`) take only those.
-import { spawn } from 'node:child_process'
-import { mkdirSync, readFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Browser } from './chromium.mjs'
@@ -65,6 +66,17 @@ async function signIn(url, browser) {
   await browser.evaluate(`fetch('/api/v1/session', { method: 'POST', headers: { Authorization: 'Bearer ${admin}' } }).then(() => undefined)`)
 }
 
+/** The page that a server with keys shows to somebody without one. */
+async function signInPage() {
+  const work = mkdtempSync(join(tmpdir(), 'windrow-shots-'))
+  const windrow = process.env.WINDROW ?? join(process.env.CARGO_TARGET_DIR ?? join(ROOT, 'target'), 'debug/windrow')
+  const env = { ...process.env, WINDROW_DATA: join(work, 'data') }
+  spawnSync(windrow, ['keys', 'create', 'ann', '--role', 'admin'], { cwd: work, env })
+  const server = spawn(windrow, ['serve', '--listen', '127.0.0.1:0'], { cwd: work, env, stdio: ['ignore', 'pipe', 'ignore'] })
+  const url = await new Promise((resolve) => server.stdout.once('data', (line) => resolve(String(line).split('\n')[0].trim())))
+  return { url, stop: () => (server.once('exit', () => rmSync(work, { recursive: true, force: true })), server.kill()) }
+}
+
 function generated() {
   const server = spawn('python3', [join(ROOT, 'scripts/ui_dev.py'), '--serve-only'], { stdio: ['ignore', 'pipe', 'inherit'] })
   return new Promise((resolve, reject) => {
@@ -87,6 +99,11 @@ for (const page of PAGES.filter((page) => given.length === 0 || given.includes(p
   if (page.edit) page.typed = await page.edit(server.url)
   const variants = all ? [[1440, false, ''], [1440, true, '-dark'], [1024, false, '-1024'], [390, false, '-390']] : [[1440, false, '']]
   for (const [width, dark, end] of variants) await browser.shot(page, server.url, width, dark, join(out, `ui-${page.name}${end}.png`))
+}
+if (!url && (given.length === 0 || given.includes('sign-in'))) {
+  const locked = await signInPage()
+  await browser.shot({ name: 'sign-in', path: '/', text: 'Sign in', fixed: true }, locked.url, 1440, false, join(out, 'ui-sign-in.png'))
+  locked.stop()
 }
 for (const complaint of browser.complaints) console.error(`console: ${complaint}`)
 browser.close()

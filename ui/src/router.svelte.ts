@@ -57,11 +57,14 @@ class Router {
   #follow(event: MouseEvent) {
     const link = (event.target as Element).closest?.('a')
     const elsewhere = event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey
-    if (!link || elsewhere || event.defaultPrevented || link.target || link.hasAttribute('download')) return
-    if (link.origin !== location.origin || !isPage(link.pathname)) return
+    const href = link?.getAttribute('href')
+    if (!link || !href || elsewhere || event.defaultPrevented || link.hasAttribute('target') || link.hasAttribute('download')) return
+    // Links of charts are of SVG and have no parts of their own.
+    const url = new URL(href, location.href)
+    if (url.origin !== location.origin || !isPage(url.pathname)) return
     event.preventDefault()
-    this.go(link.pathname + link.search)
-    if (link.hash) document.getElementById(link.hash.slice(1))?.scrollIntoView()
+    this.go(url.pathname + url.search)
+    if (url.hash) document.getElementById(url.hash.slice(1))?.scrollIntoView()
   }
 }
 

@@ -22,7 +22,7 @@ pub mod table;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
-pub use columns::{Grid, Pairs};
+pub use columns::{Grid, Pairs, Trial};
 pub use query::{Condition, Grouping, Kind, Name, Names, Seen, Sort, Value};
 pub use row::{ResultRow, RowOutcome};
 pub use table::survey::Survey;

@@ -85,8 +85,8 @@ pub use streamed::StreamedText;
 pub use task::{EvalTask, EvalTaskItem, EvalTaskItemList, EvalTaskList};
 pub use time::Timestamp;
 pub use view::{
-    BaselineName, BaselineRow, ColumnView, FieldList, FieldView, RebuiltTable, ResultView, RowDifference, TableLabel,
-    TablePage, TableRow, TableScore, TextPage, VariantView, ViewRequest,
+    BaselineName, BaselineRow, ColumnView, FieldList, FieldView, ItemHistory, ItemInRun, RebuiltTable, ResultView,
+    RowDifference, TableLabel, TablePage, TableRow, TableScore, TextPage, TrialOutcome, VariantView, ViewRequest,
 };
 pub use webhook::{DeliveryList, DeliveryView, NewWebhook, RotateSecret, TryView, Webhook, WebhookList, WebhookSecret};
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use windrow_model::state::Mode;
 use windrow_results::label::RowLabel;
 use windrow_results::summary::{Facet, Group, Header, Metric};
 use windrow_results::{Kind, Name, ResultRow, Seen, Value};
@@ -171,6 +172,9 @@ pub struct TableRow {
     /// No longer in the dataset: the last run over the whole dataset did not find it.
     #[serde(default)]
     pub removed: bool,
+    /// All trials of this row and variant, this one too; empty where there is one.
+    #[serde(default)]
+    pub trials: Vec<TrialOutcome>,
     pub latency_ms: Option<i64>,
     pub tokens_in: i64,
     pub tokens_out: i64,
@@ -196,6 +200,32 @@ pub struct TableRow {
     /// What the call in flight has said so far, the newest 200 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub streaming: Option<StreamedText>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TrialOutcome {
+    pub trial: i64,
+    pub item: String,
+    pub outcome: String,
+}
+
+/// One item in the last runs of its job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ItemHistory {
+    pub item: String,
+    /// Newest first.
+    pub runs: Vec<ItemInRun>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ItemInRun {
+    pub no: i64,
+    /// Id of the run.
+    pub run: String,
+    pub mode: Mode,
+    pub at: Timestamp,
+    /// What the run made of it; null if it was not in the run.
+    pub row: Option<TableRow>,
 }
 
 /// The label that counts under a name.
@@ -239,6 +269,9 @@ pub struct BaselineRow {
     pub delta: BTreeMap<String, f64>,
     /// `improved`, `same` or `regressed`.
     pub change: BTreeMap<String, String>,
+    /// As of the row itself.
+    #[serde(default)]
+    pub trials: Vec<TrialOutcome>,
 }
 
 /// A chunk of a text.
@@ -275,6 +308,7 @@ impl TableRow {
         let row = seen.row;
         let names: Vec<&str> = row.scores.iter().map(|score| score.name.as_str()).collect();
         let baseline = seen.baseline.map(|before| BaselineRow {
+            trials: Vec::new(),
             item: before.item.to_string(),
             outcome: before.outcome.to_string(),
             output: before.output.clone(),
@@ -300,6 +334,7 @@ impl TableRow {
             turns: row.turns,
             flaky: row.flaky,
             removed: row.removed,
+            trials: Vec::new(),
             latency_ms: row.latency_ms,
             tokens_in: row.usage.tokens_in,
             tokens_out: row.usage.tokens_out,

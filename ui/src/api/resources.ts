@@ -17,9 +17,18 @@ function advance(event: Event, run: Run): Run {
   return counts ? { ...run, items: { ...run.items, ...counts } } : run
 }
 
-/** Changes the counts of a job's latest run. */
-function advanceJob<T extends Job>(event: Event, job: T): T {
-  return isJob(event, job) ? { ...job, latest_run: advance(event, job.latest_run) } : job
+/** Of all items of a job, by what one run of it has done. A plan that grows is read again. */
+function advanceAll(all: Run['items'], before: Run['items'], now: Run['items']): Run['items'] {
+  if (before.total !== now.total) return all
+  const moved = (Object.keys(all) as (keyof Run['items'])[]).map((state) => [state, all[state] + now[state] - before[state]])
+  return { ...all, ...Object.fromEntries(moved), total: all.total }
+}
+
+/** Changes the counts of a job and of its latest run. */
+export function advanceJob<T extends Job>(event: Event, job: T): T {
+  if (!isJob(event, job)) return job
+  const latest_run = advance(event, job.latest_run)
+  return latest_run === job.latest_run ? job : { ...job, latest_run, items: advanceAll(job.items, job.latest_run.items, latest_run.items) }
 }
 
 export const JOBS_PAGE = 200
@@ -48,7 +57,12 @@ export const runLog = (name: string, id: string | undefined) =>
 
 export const result = (run: string) => of('/api/v1/runs/{run}/result', { path: { run }, query: { worst: 5 } }, { on: (event) => event.run === run && isChange(event) })
 
+export const trends = (name: string, id: string | undefined) => of('/api/v1/jobs/{job}/trends', { path: { job: name } }, { on: (event) => event.job === id && isChange(event) })
+
 export const item = (id: string, job: string) => of('/api/v1/items/{item}', { path: { item: Number(id) } }, { on: (event) => event.job === job })
+
+/** What the last runs made of an item. */
+export const itemHistory = (id: string, job: string) => of('/api/v1/items/{item}/history', { path: { item: Number(id) }, query: { limit: 20 } }, { on: (event) => event.job === job && isChange(event), atMostEveryMs: 2_000 })
 
 /** How far evaluators agree with people. Labels are no event: whoever labels reads it again. */
 export const agreement = (job: string) => of('/api/v1/jobs/{job}/agreement', { path: { job } })

@@ -12,6 +12,7 @@ export const ICONS = {
   down: 'M4 6l4 4 4-4',
   up: 'M4 10l4-4 4 4',
   right: 'M6 4l4 4-4 4',
+  left: 'M10 4 6 8l4 4',
   arrow: 'M2.5 8h11M9.5 4l4 4-4 4',
   copy: 'M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3',
   check: 'M3 8.5l3.5 3.5L13 5',

@@ -1,5 +1,5 @@
 /** The segments of a progress bar, in the order of the legend. Failed items of an experiment ended in an error: plum, not red. */
-import type { Counts } from '../api/types'
+import type { Counts, Job } from '../api/types'
 
 export type SegmentKind = 'pass' | 'fail' | 'error' | 'skip' | 'cancel' | 'run' | 'queue'
 
@@ -21,6 +21,11 @@ export function segmentsOf(counts: Counts, kind: string): Segment[] {
     { kind: 'queue', label: 'queued', count: counts.queued, state: 'queued' },
   ]
   return all.filter((segment) => segment.count > 0)
+}
+
+/** Of an experiment all items, whichever run had them last; of other jobs those of the latest run. */
+export function countsOf(job: Job): Counts {
+  return job.kind === 'experiment' ? job.items : job.latest_run.items
 }
 
 export function settled(counts: Counts): number {

@@ -1,5 +1,5 @@
 /** A change against a baseline in words. Only an interval clear of zero says better or worse. */
-import type { Difference, Interval } from '../api/types'
+import type { Difference, Interval, Metric } from '../api/types'
 import { score } from './number'
 
 export type Direction = 'better' | 'worse' | 'unclear'
@@ -28,14 +28,8 @@ export function directionOf(difference: Difference | undefined, p?: number | nul
 
 export const triangle = (value: number) => (value > 0 ? '▲' : value < 0 ? '▼' : '=')
 
-/** P-values of several comparisons after Holm, in the given order. */
-export function holm(values: readonly (number | null | undefined)[]): (number | undefined)[] {
-  const known = values.flatMap((p, at) => (p === null || p === undefined ? [] : [{ p, at }])).sort((a, b) => a.p - b.p)
-  const adjusted: (number | undefined)[] = values.map(() => undefined)
-  let most = 0
-  known.forEach(({ p, at }, n) => {
-    most = Math.max(most, Math.min(1, p * (known.length - n)))
-    adjusted[at] = most
-  })
-  return adjusted
+/** Of a metric against its baseline; all metrics of a view are corrected together. */
+export function directionOfMetric(paired: Metric['paired']): Direction {
+  if (!paired?.interval || paired.verdict === 'unclear' || (paired.p_adjusted ?? paired.p ?? 0) > 0.05) return 'unclear'
+  return paired.diff > 0 ? 'better' : 'worse'
 }

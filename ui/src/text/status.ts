@@ -1,5 +1,6 @@
 /** The shape and colour of each status. The word is the one of the API; only `paused` and `needs approval` are said instead of it. */
 import type { Job, Run } from '../api/types'
+import { countsOf } from './bars'
 
 export type Shape = 'dashed' | 'arc' | 'retry' | 'funnel' | 'bars' | 'person' | 'tick' | 'half' | 'warning' | 'clock' | 'cross' | 'error' | 'question' | 'dash' | 'slash' | 'square' | 'back'
 export type Tone = 'muted' | 'run' | 'warn' | 'pass' | 'fail' | 'error'
@@ -49,7 +50,8 @@ export function isLive(job: Job): boolean {
 }
 
 export function isFailed(job: Job): boolean {
-  const { state, items } = job.latest_run
+  const { state } = job.latest_run
+  const items = countsOf(job)
   return state === 'failed' || state === 'system_terminated' || (!isLive(job) && items.failed > 0)
 }
 

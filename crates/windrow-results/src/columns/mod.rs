@@ -32,7 +32,7 @@ use crate::columns::sheet::{Sheet, TextName};
 use crate::columns::texts::{BLOCK, Texts};
 use crate::columns::words::Lexicon;
 use crate::query::Names;
-use crate::row::ResultRow;
+use crate::row::{ResultRow, RowOutcome};
 use crate::table::survey::Found;
 
 pub use pairs::Pairs;
@@ -75,6 +75,14 @@ pub struct Grid {
 struct ByKey {
     slots: Vec<u32>,
     repeats: bool,
+}
+
+/// One answer to a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Trial {
+    pub trial: i64,
+    pub item: ItemId,
+    pub outcome: RowOutcome,
 }
 
 impl Grid {
@@ -315,6 +323,25 @@ impl Grid {
     /// Trials of its row and variant have different outcomes.
     fn is_flaky(&self, slot: u32) -> bool {
         self.flaky.get_or_init(|| self.find_flaky()).as_ref().is_some_and(|bits| bits.get(slot as usize))
+    }
+
+    /// All trials of its row and variant, in order; only itself where there are no others.
+    pub fn trials(&self, slot: u32) -> Vec<Trial> {
+        let of = |slot: u32| {
+            let at = self.at(slot);
+            Trial { trial: at.trial(), item: at.item(), outcome: at.outcome() }
+        };
+        let by_key = self.by_key();
+        if !by_key.repeats {
+            return vec![of(slot)];
+        }
+        let (key, variant) = (self.at(slot).key(), self.at(slot).variant(&self.lexicon));
+        let first = by_key.slots.partition_point(|other| self.at(*other).key() < key);
+        let same = by_key.slots[first..].iter().take_while(|other| self.at(**other).key() == key);
+        let own = same.filter(|other| self.at(**other).variant(&self.lexicon) == variant);
+        let mut trials: Vec<Trial> = own.map(|other| of(*other)).collect();
+        trials.sort_by_key(|trial| (trial.trial, trial.item));
+        trials
     }
 
     fn find_flaky(&self) -> Option<Bits> {

@@ -138,6 +138,13 @@ proptest! {
         let mut rows: Vec<ResultRow> = (0..grid.len() as u32).map(|slot| grid.row(slot).unwrap()).collect();
         rows.sort_by_key(|row| row.item);
         prop_assert_eq!(&rows, table.rows());
+        for (slot, row) in (0..grid.len() as u32).map(|slot| (slot, grid.row(slot).unwrap())) {
+            let same = |other: &&ResultRow| other.key == row.key && other.variant == row.variant;
+            let mut expected: Vec<_> = rows.iter().filter(same).map(|row| (row.trial, row.item, row.outcome)).collect();
+            expected.sort_by_key(|(trial, item, _)| (*trial, *item));
+            let trials: Vec<_> = grid.trials(slot).iter().map(|t| (t.trial, t.item, t.outcome)).collect();
+            prop_assert_eq!(trials, expected);
+        }
         again_from_bytes(&grid, &changes);
         let (before, plain_before) = tables(&others, &[], batch, shuffled);
         let compared = grid.compare(&before, [variant, None], 3);

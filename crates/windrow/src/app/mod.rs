@@ -25,6 +25,7 @@ pub mod experience;
 pub mod export;
 pub mod forecast;
 pub mod ingest;
+pub mod item_history;
 pub mod items;
 pub mod jobs;
 pub mod keys;

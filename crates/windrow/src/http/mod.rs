@@ -126,6 +126,7 @@ fn api() -> OpenApiRouter<Arc<Server>> {
         .routes(routes!(routes::items::list, routes::feed::feed))
         .routes(routes!(routes::items::show))
         .routes(routes!(routes::items::text))
+        .routes(routes!(routes::items::history))
         .routes(routes!(routes::cells::list))
         .routes(routes!(routes::cells::show))
         .routes(routes!(routes::views::create))

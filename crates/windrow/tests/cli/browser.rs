@@ -83,6 +83,12 @@ impl Browser {
         browser
     }
 
+    /// Runs a script in every page that is opened from now on, before its own.
+    pub fn before_each_page(&mut self, script: &str) {
+        self.call("Page.enable", json!({}));
+        self.call("Page.addScriptToEvaluateOnNewDocument", json!({"source": script}));
+    }
+
     pub fn go(&mut self, url: &str) {
         self.call("Page.navigate", json!({"url": url}));
         self.wait_for("the page", "document.readyState === 'complete' && location.href !== 'about:blank'");
@@ -187,6 +193,8 @@ impl Browser {
             "Escape" => (27, ""),
             "Tab" => (9, ""),
             "ArrowDown" => (40, ""),
+            "End" => (35, ""),
+            "Home" => (36, ""),
             letter if letter.len() == 1 => (i32::from(letter.as_bytes()[0].to_ascii_uppercase()), letter),
             other => panic!("{other} is no key that is known here"),
         };

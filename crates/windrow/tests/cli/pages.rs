@@ -253,7 +253,7 @@ fn the_same_works_by_keyboard_alone() {
 #[test]
 fn runs_are_compared_row_by_row_and_a_regressed_row_is_read_as_a_diff() {
     let (place, endpoint) = (Place::empty(), Endpoint::open());
-    let job = place.served_job("counted", &endpoint, 6, 4);
+    let job = place.served_job("counted", &endpoint, 12, 4);
     let server = Served::start(&place, &[]);
     let mut browser = Browser::open(&format!("{}/compare", server.url()));
     browser.wait_for_text("No runs to compare");
@@ -266,8 +266,8 @@ fn runs_are_compared_row_by_row_and_a_regressed_row_is_read_as_a_diff() {
     browser.wait_for_text("last run that passed");
     browser.press("Compare runs");
     browser.wait_for_text("Compare 2 runs");
-    browser.wait_for_text("Worse: Run 2 (−0.833 [");
-    browser.wait_for_text("0 fixed · 5 regressed");
+    browser.wait_for_text("Worse: Run 2 (−0.917 [");
+    browser.wait_for_text("0 fixed · 11 regressed");
     for dark in [false, true] {
         browser.prefer_dark(dark);
         assert_eq!(browser.inaccessible(), [""; 0], "compare, dark: {dark}");
@@ -297,7 +297,7 @@ fn runs_are_compared_row_by_row_and_a_regressed_row_is_read_as_a_diff() {
     browser.wait_for_text("Worse: Run 2");
     browser.evaluate("document.querySelector('[aria-label=Baseline]').focus()");
     browser.press_key("ArrowDown");
-    browser.wait_for_text("Better than Run 2 in exact: Run 1 (+0.833");
+    browser.wait_for_text("Better than Run 2 in exact: Run 1 (+0.917");
     assert_eq!(browser.complaints, [json!(null); 0]);
 }
 

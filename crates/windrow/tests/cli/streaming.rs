@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use serde_json::{Value, json};
 
+use crate::browser::Browser;
 use crate::client::{Events, Served};
 use crate::place::{Place, wait_until};
 use crate::socket::Socket;
@@ -161,4 +162,30 @@ fn a_crash_keeps_nothing_of_a_text_that_was_not_final() {
     server.wait_for_state("long", "completed");
     let cell = server.get(&format!("/api/v1/items/{item}/cells/draft")).with_status(200).json();
     assert_eq!((&cell["value"], &cell["tries"]), (&"whole".into(), &2.into()));
+}
+
+#[test]
+fn the_pages_show_a_text_while_it_arrives() {
+    let (place, speaker) = (Place::empty(), Speaker::start(1));
+    let job = job(&place, &speaker);
+    let server = Served::start(&place, &[]);
+    server.submit(&job).with_status(201);
+    let mut browser = Browser::open(&format!("{}/jobs/long", server.url()));
+    browser.wide();
+    let row = "document.querySelector('[role=grid][aria-label=Items] .body [role=row]')?.innerText ?? ''";
+    browser.wait_for("the row at work", &format!("({row}).includes('Row 1')"));
+    speaker.say(0, "Once upon");
+    browser.wait_for("the first words in the row", &format!("({row}).includes('Once upon')"));
+    speaker.say(0, " a time");
+    browser.wait_for("the next words in the row", &format!("({row}).includes('Once upon a time')"));
+    browser.click("[role=grid][aria-label=Items] .body [role=row]");
+    let so_far = "document.querySelector('.drawer [aria-label=\"Answer so far\"] pre')?.innerText";
+    browser.wait_for("the words in the item", &format!("{so_far} === 'Once upon a time'"));
+    speaker.say(0, ", far away");
+    browser.wait_for("more words in the item", &format!("{so_far} === 'Once upon a time, far away'"));
+    assert_eq!(browser.inaccessible(), [""; 0], "answer so far");
+    speaker.end(0);
+    browser.wait_for("the end of the item", &format!("{so_far} === undefined"));
+    browser.wait_for_text("1 new");
+    assert_eq!(browser.complaints, [json!(null); 0]);
 }

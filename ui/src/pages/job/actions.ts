@@ -37,8 +37,9 @@ export async function retry(job: Job, body: object = {}) {
   return started
 }
 
-export async function rescore(job: Job) {
-  await request('post', '/api/v1/jobs/{job}/rescore', { path: { job: jobKey(job) }, json: {} })
+/** With the evaluators of this job file, or with those of the latest run. */
+export async function rescore(job: Job, file?: string) {
+  await request('post', '/api/v1/jobs/{job}/rescore', { path: { job: jobKey(job) }, json: file === undefined ? {} : { file } })
   toasts.say(`Rescore of ${job.name} started`)
 }
 

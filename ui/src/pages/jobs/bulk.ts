@@ -3,6 +3,7 @@ import { expectedError, Rejected } from '../../api/errors'
 import type { Job } from '../../api/types'
 import type { IconName } from '../../parts/icons'
 import { toasts } from '../../parts/toasts.svelte'
+import { countsOf } from '../../text/bars'
 import { counted } from '../../text/number'
 import { remove, retry, steer } from '../job/actions'
 
@@ -21,7 +22,7 @@ export interface Bulk {
 }
 
 const open = (job: Job) => job.state === 'live'
-const failed = (job: Job) => job.latest_run.items.failed + job.latest_run.items.cancelled
+const failed = (job: Job) => countsOf(job).failed + countsOf(job).cancelled
 const sum = (jobs: readonly Job[], of: (job: Job) => number) => jobs.reduce((total, job) => total + of(job), 0)
 const noun = (job: Job) => (job.kind === 'operation' ? 'target' : job.kind === 'ingest' ? 'slice' : 'item')
 
@@ -57,7 +58,7 @@ export const BULK: readonly Bulk[] = [
   {
     id: 'delete', title: 'Delete', icon: 'trash', danger: true, none: 'has an active run',
     ask: (jobs) => `Delete ${counted(jobs.length, 'job')} with all results?`,
-    touches: (job) => (open(job) ? undefined : `${counted(job.latest_run.items.total, noun(job))} with results and log`),
+    touches: (job) => (open(job) ? undefined : `${counted(countsOf(job).total, noun(job))} with results and log`),
     note: 'Deleted results cannot be restored.',
     act: (job) => remove(job),
   },

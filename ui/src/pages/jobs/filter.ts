@@ -1,5 +1,6 @@
 /** Filters and sorts the list of jobs. Words match name, status, kind and labels; `field:value` matches one of them. */
 import type { Job } from '../../api/types'
+import { countsOf } from '../../text/bars'
 import { isFailed, isLive, needsPerson, statusOf } from '../../text/status'
 
 export type TabId = 'all' | 'running' | 'person' | 'failed' | 'finished' | 'scheduled'
@@ -42,7 +43,7 @@ const ORDERS: Record<Sort, (a: Job, b: Job) => number> = {
   worry: (a, b) => worry(a) - worry(b) || touched(b) - touched(a),
   newest: (a, b) => touched(b) - touched(a),
   name: (a, b) => a.name.localeCompare(b.name),
-  items: (a, b) => b.latest_run.items.total - a.latest_run.items.total,
+  items: (a, b) => countsOf(b).total - countsOf(a).total,
   spent: (a, b) => b.latest_run.spent.cost_nanos - a.latest_run.spent.cost_nanos,
 }
 

@@ -12,7 +12,7 @@ import { Decoration, drawSelection, EditorView, highlightActiveLine, keymap, lin
 import { StateEffect, StateField } from '@codemirror/state'
 import { tags } from '@lezer/highlight'
 import type { PlacedProblem } from '../../api/types'
-import { KEYS } from './keys'
+import { namesAt, placeAt } from './complete'
 
 const theme = EditorView.theme({
   '&': { fontSize: '12px', backgroundColor: 'var(--surface)', color: 'var(--text)', blockSize: '100%' },
@@ -76,14 +76,15 @@ function decorate(state: EditorState, problems: readonly PlacedProblem[]) {
   return Decoration.set(places, true)
 }
 
-/** Names of the job file, by how deep the line is indented. */
-function complete(context: CompletionContext) {
-  const word = context.matchBefore(/[\w-]*$/)
-  const line = context.state.doc.lineAt(context.pos)
-  const before = line.text.slice(0, context.pos - line.from)
-  if (!word || (!context.explicit && word.from === word.to) || /:\s/.test(before)) return null
-  const list = /^\s*-\s*[\w-]*$/.test(before) ? KEYS.evaluators : /^\s/.test(before) ? KEYS.nested : KEYS.top
-  return { from: word.from, options: list.map(([label, detail]) => ({ label: `${label}: `, displayLabel: label, detail })) }
+async function complete(context: CompletionContext) {
+  const text = context.state.doc.toString()
+  const place = placeAt(text, context.pos)
+  if (!place || (!context.explicit && place.from === context.pos)) return null
+  const stop = new AbortController()
+  context.addEventListener('abort', () => stop.abort())
+  const names = await namesAt(text, place, stop.signal)
+  const options = names.map((name) => ({ label: name, apply: place.what === 'name' ? `${name}: ` : name }))
+  return names.length === 0 ? null : { from: place.from, to: place.to, options, validFor: /^[\w.-]*$/ }
 }
 
 /**

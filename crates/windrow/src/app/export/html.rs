@@ -49,7 +49,7 @@ pub async fn prepare(app: &App, actor: &Actor, job: &Job, request: Request) -> R
     };
     let id = job.id.to_string();
     let view = views::create(app, actor, &id, asked.clone()).await?;
-    let rows = views::rows(app, actor, &id, &view.view, 0, MAX_ROWS).await?.rows;
+    let rows = views::rows(app, actor, &id, &view.view, views::Page::At(0), MAX_ROWS).await?.rows;
     let names: Vec<&str> = view.metrics.iter().map(|metric| metric.name.as_str()).collect();
     let listed = Listed { app, actor, job: &id, asked: &asked };
     let worst = listed.rows(&names, WORST, |name| (format!("verdict.{name} = fail"), format!("score.{name}"))).await?;
@@ -82,7 +82,7 @@ impl Listed<'_> {
             };
             let asked = ViewRequest { r#where: Some(condition), sort: Some(sort), ..self.asked.clone() };
             let view = views::create(self.app, self.actor, self.job, asked).await?;
-            let page = views::rows(self.app, self.actor, self.job, &view.view, 0, limit).await?;
+            let page = views::rows(self.app, self.actor, self.job, &view.view, views::Page::At(0), limit).await?;
             rows.extend(page.rows.into_iter().filter(|row| known.insert(row.item.clone())));
         }
         Ok(rows)

@@ -13,15 +13,16 @@ mod shelf;
 
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use windrow_model::compare::Comparison;
 use windrow_model::record::Job;
 use windrow_model::{ItemId, JobId, Time};
 use windrow_results::summary::{self, Metric};
-use windrow_results::{Grid, Name, Names, Pairs, Seen};
+use windrow_results::{Grid, Name, Names, Pairs, Seen, Trial};
 use windrow_wire::{
-    BaselineName, ColumnView, FieldList, FieldView, ResultView, TablePage, TableRow, VariantView, ViewRequest,
+    BaselineName, ColumnView, FieldList, FieldView, ResultView, TablePage, TableRow, TrialOutcome, VariantView,
+    ViewRequest,
 };
 
 use crate::app::actor::Actor;
@@ -77,12 +78,26 @@ impl Rows {
             Rows::Copy(snapshot) => snapshot.items.len(),
         }
     }
+
+    /// Where the page of so many rows begins that has this item.
+    fn page_of(&self, item: ItemId, limit: usize) -> Option<usize> {
+        let at = match self {
+            Rows::Table(snapshot) => {
+                let slot = snapshot.table.slot_of(item)?;
+                snapshot.order.iter().position(|other| *other == slot)?
+            }
+            Rows::Copy(snapshot) => snapshot.items.iter().position(|other| *other == item)?,
+        };
+        Some(at / limit * limit)
+    }
 }
 
 struct Snapshot {
     table: Arc<Grid>,
     pairs: Option<Pairs>,
     order: Vec<u32>,
+    /// Where in `order` each row of the dataset begins.
+    lines: OnceLock<Vec<u32>>,
 }
 
 impl Snapshot {
@@ -101,10 +116,65 @@ impl Snapshot {
         };
         let page = rows.iter().zip(before).map(|(row, before)| {
             let baseline = before.and_then(|_| others.next());
-            TableRow::of(&Seen { row, baseline: baseline.as_ref() })
+            let mut shown = TableRow::of(&Seen { row, baseline: baseline.as_ref() });
+            shown.trials = trials(&self.table, row.item);
+            if let (Some(before), Some(pairs)) = (&mut shown.baseline, &self.pairs) {
+                before.trials = baseline.map(|row| trials(pairs.grid(), row.item)).unwrap_or_default();
+            }
+            shown
         });
         Ok(page.collect())
     }
+
+    fn lines(&self) -> &[u32] {
+        self.lines.get_or_init(|| lines_of(self.order.iter().map(|slot| Some(self.table.ordinal(*slot)))))
+    }
+}
+
+/// Where each row of the dataset begins among items with these ordinals.
+fn lines_of(ordinals: impl Iterator<Item = Option<i64>>) -> Vec<u32> {
+    let mut before = None;
+    let begins = ordinals.enumerate().filter(|(_, ordinal)| before.replace(*ordinal) != Some(*ordinal));
+    begins.map(|(at, _)| at as u32).collect()
+}
+
+/// From and to which item such a page goes.
+fn places(lines: &[u32], total: usize, offset: usize, limit: usize) -> std::ops::Range<usize> {
+    let place = |line: usize| lines.get(line).map_or(total, |at| *at as usize);
+    place(offset)..place(offset.saturating_add(limit))
+}
+
+/// A page of rows of the dataset with all their items, and how many rows there are.
+async fn lines(app: &App, job: &Job, found: Rows, offset: usize, limit: usize) -> Result<(usize, Vec<TableRow>)> {
+    match found {
+        Rows::Table(snapshot) => {
+            let page = move || -> io::Result<(usize, Vec<TableRow>)> {
+                let lines = snapshot.lines();
+                let slots = &snapshot.order[places(lines, snapshot.order.len(), offset, limit)];
+                Ok((lines.len(), snapshot.page(slots)?))
+            };
+            computed(page).await?.map_err(held::unreadable)
+        }
+        // A copy has no places in the dataset; the table has.
+        Rows::Copy(snapshot) => {
+            let grid = load::table(app, job, None).await?.grid;
+            let ordinal = |item: &ItemId| grid.slot_of(*item).map(|slot| grid.ordinal(slot));
+            let lines = lines_of(snapshot.items.iter().map(ordinal));
+            let items = &snapshot.items[places(&lines, snapshot.items.len(), offset, limit)];
+            Ok((lines.len(), snapshot.page(app, items).await?))
+        }
+    }
+}
+
+/// Of a row with several.
+fn trials(table: &Grid, item: ItemId) -> Vec<TrialOutcome> {
+    let all = table.slot_of(item).map(|slot| table.trials(slot)).filter(|all| all.len() > 1);
+    let outcome = |trial: Trial| TrialOutcome {
+        trial: trial.trial,
+        item: trial.item.to_string(),
+        outcome: trial.outcome.to_string(),
+    };
+    all.into_iter().flatten().map(outcome).collect()
 }
 
 impl Views {
@@ -176,7 +246,7 @@ pub async fn create(app: &App, actor: &Actor, job: &str, request: ViewRequest) -
             let answered = move || -> io::Result<(ResultView, Snapshot)> {
                 let pairs = baseline.map(|baseline| Pairs::new(&table, baseline, variant.as_deref()));
                 let order = table.select(pairs.as_ref(), asked.condition.as_ref(), &asked.order)?;
-                let snapshot = Snapshot { table, pairs, order };
+                let snapshot = Snapshot { table, pairs, order, lines: OnceLock::new() };
                 Ok((answer(&snapshot, &names, &asked, head)?, snapshot))
             };
             let (answer, snapshot) = computed(answered).await?.map_err(held::unreadable)?;
@@ -238,7 +308,7 @@ struct ViewHead {
 }
 
 fn answer(snapshot: &Snapshot, names: &Names, asked: &question::Question, head: ViewHead) -> io::Result<ResultView> {
-    let Snapshot { table, pairs, order } = snapshot;
+    let Snapshot { table, pairs, order, .. } = snapshot;
     let pairs = pairs.as_ref();
     let facet = |name: &Name| match &asked.condition {
         Some(condition) if condition.names().contains(&name) => {
@@ -272,14 +342,35 @@ fn variant(snapshot: &Snapshot, name: &str) -> VariantView {
     VariantView::of(name, own.len() as i64, snapshot.table.header(&own).cost, metrics)
 }
 
+/// Which page of a view.
+#[derive(Debug, Clone, Copy)]
+pub enum Page {
+    At(usize),
+    /// The one that has this item; pages begin at multiples of their length.
+    Of(ItemId),
+    /// Rows of the dataset are counted, each with all its items, in a view in the order of the dataset.
+    Lines(usize),
+}
+
 /// A page of a view; 410 when it has expired.
-pub async fn rows(app: &App, actor: &Actor, job: &str, view: &str, offset: usize, limit: usize) -> Result<TablePage> {
+pub async fn rows(app: &App, actor: &Actor, job: &str, view: &str, page: Page, limit: usize) -> Result<TablePage> {
     let (job, _) = lookup::job(app, actor, job).await?;
     let found = app.views.find(view, job.id, app.now()).ok_or_else(|| {
         let what = format!("view {view:?} has expired, or another node made it");
         Error::new(what, "create the view again, and read its pages from the node that answers").coded(Code::Gone)
     })?;
     let total = found.len();
+    let offset = match page {
+        Page::Lines(offset) => {
+            let (total, rows) = lines(app, &job, found, offset, limit).await?;
+            return Ok(TablePage { offset: offset as i64, total: total as i64, rows });
+        }
+        Page::At(offset) => offset,
+        Page::Of(item) => found.page_of(item, limit).ok_or_else(|| {
+            let what = format!("item {item} is not among the {total} rows of this view");
+            Error::new(what, "ask without the filter").coded(Code::NotFound).about("item")
+        })?,
+    };
     let (from, to) = (offset.min(total), offset.saturating_add(limit).min(total));
     let rows = match found {
         Rows::Table(snapshot) => {

@@ -32,7 +32,9 @@ impl Api {
     /// At most `limit` rows; a server limits its pages.
     pub async fn view_rows(&self, job: &str, view: &str, offset: usize, limit: usize) -> Result<Vec<TableRow>> {
         let remote = match self {
-            Api::Local(app, actor) => return Ok(views::rows(app, actor, job, view, offset, limit).await?.rows),
+            Api::Local(app, actor) => {
+                return Ok(views::rows(app, actor, job, view, views::Page::At(offset), limit).await?.rows);
+            }
             Api::Remote(remote) => remote,
         };
         let mut rows = Vec::new();

@@ -7,9 +7,10 @@ use utoipa::IntoParams;
 use windrow_model::ItemId;
 use windrow_model::state::ItemState;
 use windrow_model::view::filter;
-use windrow_wire::{ItemDetailView, ItemList, TextPage};
+use windrow_wire::{ItemDetailView, ItemHistory, ItemList, TextPage};
 
 use crate::app::actor::Actor;
+use crate::app::item_history;
 use crate::app::items::{self, Listing};
 use crate::app::texts as whole_texts;
 use crate::http::error::ApiError;
@@ -18,6 +19,7 @@ use crate::http::live::texts;
 use crate::http::server::Shared;
 
 const PAGE: usize = 50;
+const RUNS: usize = 20;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -113,4 +115,27 @@ pub async fn text(
     let item = ItemId(id("item", &item)?);
     let (offset, limit) = (query.offset.unwrap_or(0), query.limit.unwrap_or(whole_texts::CHUNK));
     Ok(Json(whole_texts::chunk(&server.app, &actor, item, &name, offset, limit).await?))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub struct HistoryQuery {
+    /// Maximum number of runs
+    #[param(minimum = 1, maximum = 1000, default = 20)]
+    limit: Option<usize>,
+}
+
+/// An item in the last runs of its job, newest first
+#[utoipa::path(get, operation_id = "get_item_history", path = "/items/{item}/history", tag = "items",
+    params(("item" = i64, Path, description = "Id of the item"), HistoryQuery),
+    responses((status = 200, description = "What each run made of the item", body = ItemHistory)))]
+pub async fn history(
+    State(server): Shared,
+    actor: Actor,
+    PathParam(item): PathParam,
+    Query(query): Query<HistoryQuery>,
+) -> Result<Json<ItemHistory>, ApiError> {
+    let limit = page(query.limit, RUNS)?;
+    Ok(Json(item_history::show(&server.app, &actor, ItemId(id("item", &item)?), limit).await?))
 }

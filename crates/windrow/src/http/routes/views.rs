@@ -24,6 +24,12 @@ pub struct RowsQuery {
     /// Rows to skip
     #[param(minimum = 0, default = 0)]
     offset: Option<usize>,
+    /// The page that has this item, instead of `offset`; its offset is a multiple of `limit`
+    item: Option<i64>,
+    /// Count rows of the dataset instead of items: `offset`, `limit` and `total` are of those, and each comes with the
+    /// items of all variants and trials. For views in the order of the dataset
+    #[param(default = false)]
+    lines: Option<bool>,
     /// Maximum number of rows
     #[param(minimum = 1, maximum = 1000, default = 50)]
     limit: Option<usize>,
@@ -59,7 +65,13 @@ pub async fn rows(
     Query(query): Query<RowsQuery>,
 ) -> Result<Json<TablePage>, ApiError> {
     let limit = page(query.limit, PAGE)?;
-    let mut page = views::rows(&server.app, &actor, &job, &view, query.offset.unwrap_or(0), limit).await?;
+    let offset = query.offset.unwrap_or(0);
+    let wanted = match (query.item, query.lines) {
+        (Some(item), _) => views::Page::Of(ItemId(item)),
+        (None, Some(true)) => views::Page::Lines(offset),
+        (None, _) => views::Page::At(offset),
+    };
+    let mut page = views::rows(&server.app, &actor, &job, &view, wanted, limit).await?;
     for row in &mut page.rows {
         let text = row.item.parse().ok().and_then(|item| server.engine().live().of_item(ItemId(item)));
         row.streaming = text.map(texts::preview);

@@ -1,6 +1,7 @@
 /** The rows that match, and the numbers of all rows. Both follow the address; the numbers also follow the run. */
 import { untrack } from 'svelte'
 import { live } from '../../../api/live.svelte'
+import { followTexts } from '../../../api/texts'
 import type { JobDetail } from '../../../api/types'
 import { settled } from '../../../text/bars'
 import { jobKey } from '../../../text/links'
@@ -40,6 +41,13 @@ export function answersOf(page: PageState, job: () => JobDetail, ready: () => bo
   $effect(() => {
     const current = whole
     return () => current.close()
+  })
+
+  // Texts of calls in flight appear in their rows.
+  $effect(() => {
+    const [current, name] = [table, id]
+    if (!final()) return followTexts(name, (pieces) => current.hear(pieces))
+    return undefined
   })
 
   /** Reads the rows again; the page in sight stays where it is. */

@@ -2,10 +2,9 @@
 import { urlOf, request } from '../../../api/request'
 import { jobKey } from '../../../text/links'
 import type { PageState } from './page.svelte'
-import type { Selection } from './selection.svelte'
+import { MOST_ITEMS, type Selection } from './selection.svelte'
 import type { ResultTable } from './table.svelte'
 
-export const MOST_ITEMS = 10_000
 const PAGE = 1_000
 const FORMATS = [['jsonl', 'JSON lines'], ['csv', 'CSV'], ['parquet', 'Parquet'], ['html', 'HTML, one file']] as const
 

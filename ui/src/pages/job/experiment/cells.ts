@@ -37,7 +37,7 @@ export function textOf(row: TableRow, name: string): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-const TITLES: Record<string, string> = { latency_ms: 'Latency', row: 'Item', output: 'This run', expected: 'Expected', input: 'Input', cost: 'Cost', outcome: 'Outcome', tries: 'Tries', error: 'Error', variant: 'Variant', trial: 'Trial' }
+const TITLES: Record<string, string> = { latency_ms: 'Latency', row: 'Item', output: 'This run', expected: 'Expected', input: 'Input', cost: 'Cost', outcome: 'Outcome', tries: 'Tries', error: 'Error', variant: 'Variant', trial: 'Trial', trials: 'Trials' }
 
 export function titleOf(name: string, baseline = 'Baseline'): string {
   if (name === 'baseline.output') return baseline
@@ -53,7 +53,11 @@ const WIDTHS: Record<string, string> = {
   latency_ms: '70px', cost: '64px', tries: '48px', trial: '44px', variant: 'minmax(80px, 1fr)', error: 'minmax(90px, 1fr)',
 }
 
-export function widthOf(name: string, paired: boolean): string {
+/** Room for the dots of so many trials, and as many of the baseline. */
+const DOT_PX = 14
+
+export function widthOf(name: string, paired: boolean, trials: number): string {
+  if (name === 'trials') return `${Math.max(52, Math.min(trials * DOT_PX * (paired ? 2 : 1) + (paired ? 22 : 0), 320))}px`
   if (name.startsWith('score.')) return paired ? '116px' : '80px'
   return WIDTHS[name] ?? (isNumber(name) ? '80px' : 'minmax(80px, 1fr)')
 }

@@ -1,5 +1,6 @@
 /** The columns that a table has unless the user chose others. */
 import type { ResultView } from '../../../api/types'
+import { field } from '../../../text/json'
 import { evaluatorsOf, ordered, type PageState } from './page.svelte'
 
 export type Room = 'wide' | 'medium' | 'narrow'
@@ -13,6 +14,7 @@ export function usualColumns(state: PageState, view: ResultView | undefined, roo
   const columns = (view?.columns ?? []).map((column) => column.name).filter((name) => name.startsWith('output.'))
   const outputs = columns.length > 0 ? columns : ['output']
   const texts = ['input', 'expected', ...(paired ? ['baseline.output'] : []), ...outputs]
-  const rest = room === 'wide' ? ['latency_ms', 'cost', 'tries'] : []
+  const trials = Number(field(state.job().spec, 'trials') ?? 1) > 1 ? ['trials'] : []
+  const rest = room === 'wide' ? [...trials, 'latency_ms', 'cost', 'tries'] : trials
   return ['row', ...(variants ? ['variant'] : []), 'outcome', ...texts, ...metrics.slice(0, room === 'wide' ? 4 : 2), ...rest]
 }

@@ -57,7 +57,7 @@ export function press(event: KeyboardEvent, hands: Hands): boolean {
     case 'p': return void seek(hands, -1, 'regression', (index) => regressed(hands, index)), true
     case 'e': return void seek(hands, 1, 'error', (index) => table.at(index)?.outcome === 'error'), true
     case 'x': return row && selection.toggle(row, hands.at()), true
-    case 'X': return selection.extend(hands.at(), table), true
+    case 'X': return void selection.extend(hands.at(), table), true
     case 'R': return hands.retry(), true
     case '1': return hands.verdict('pass'), true
     case '2': return hands.verdict('fail'), true
@@ -66,8 +66,10 @@ export function press(event: KeyboardEvent, hands: Hands): boolean {
     case 's': return router.set({ do: 'rescore' }), true
     case 't': return router.set({ show: page.charts ? '' : 'chart' }), true
     case 'b': return document.getElementById('baseline')?.focus(), true
-    case 'h': return column(-1), true
-    case 'l': return column(1), true
+    case 'h':
+    case 'l':
+      if (page.layout === 'matrix' && !page.charts) return false
+      return column(event.key === 'l' ? 1 : -1), true
     case 'd':
       if (isDrawer) return false
       return page.choose('rows', MODES[(MODES.indexOf(page.mode === 'compact' ? '' : page.mode) + 1) % MODES.length]!), true

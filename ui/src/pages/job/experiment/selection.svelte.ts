@@ -1,7 +1,12 @@
 /** The selected items: some of them, or all that match a filter. */
 import { SvelteMap } from 'svelte/reactivity'
 import type { TableRow } from '../../../api/types'
+import { toasts } from '../../../parts/toasts.svelte'
+import { count } from '../../../text/number'
 import type { ResultTable } from './table.svelte'
+
+/** What one request can act on. */
+export const MOST_ITEMS = 10_000
 
 export class Selection {
   #rows = new SvelteMap<string, TableRow>()
@@ -27,13 +32,17 @@ export class Selection {
     if (!this.#rows.delete(row.item)) this.#rows.set(row.item, row)
   }
 
-  /** From the row that was selected last to this one. */
-  extend(index: number, table: ResultTable) {
+  /** From the row that was selected last to this one, also over rows that were never in sight. */
+  async extend(index: number, table: ResultTable) {
     this.all = undefined
     const [from, to] = [Math.min(index, this.#last), Math.max(index, this.#last)]
-    for (let n = from; n <= to; n++) {
-      const row = table.at(n)
-      if (row) this.#rows.set(row.item, row)
+    if (to - from >= MOST_ITEMS) return toasts.say(`At most ${count(MOST_ITEMS)} rows in a range. Ctrl a selects all that match.`)
+    try {
+      const here = Array.from({ length: to - from + 1 }, (_, n) => table.at(from + n))
+      const rows = here.every((row) => row !== undefined) ? here : await table.between(from, to)
+      for (const row of rows) this.#rows.set(row.item, row)
+    } catch (error) {
+      toasts.fail(error)
     }
   }
 

@@ -5,11 +5,14 @@
  */
 import { expectedError, Rejected, Unreachable } from '../../../api/errors'
 import { request } from '../../../api/request'
+import { added, type Piece } from '../../../api/texts'
 import type { Label, ResultView, TableRow, ViewRequest } from '../../../api/types'
 
 const PAGE = 100
 /** Pages further away are read again. */
 const KEPT = 40
+const MOST_AT_ONCE = 1_000
+const MOST_STREAMED = 200
 const TIMEOUT_MS = 120_000
 
 export class ResultTable {
@@ -41,6 +44,36 @@ export class ResultTable {
     return -1
   }
 
+  /** Reads the page of an item that a link names; −1 if it is not among the rows that match. */
+  async locate(item: string): Promise<number> {
+    const known = this.indexOf(item)
+    const view = this.view
+    if (known >= 0 || !view || !/^\d+$/.test(item)) return known
+    try {
+      const query = { item: Number(item), limit: PAGE }
+      const read = await request('get', '/api/v1/jobs/{job}/views/{view}/rows', { path: { job: this.job, view: view.view }, query })
+      if (view === this.view) this.#pages = new Map(this.#pages).set(read.offset / PAGE, read.rows)
+    } catch (error) {
+      const why = expectedError(error)
+      if (why instanceof Rejected && why.status === 410 && view === this.view) await this.again()
+      else if (!(why instanceof Rejected && why.status === 404)) this.error = why
+    }
+    return this.indexOf(item)
+  }
+
+  /** All rows between two places, also those that are not kept here. */
+  async between(from: number, to: number): Promise<readonly TableRow[]> {
+    const view = this.view
+    const rows: TableRow[] = []
+    while (view && rows.length < to - from + 1) {
+      const query = { offset: from + rows.length, limit: Math.min(MOST_AT_ONCE, to - from + 1 - rows.length) }
+      const read = await request('get', '/api/v1/jobs/{job}/views/{view}/rows', { path: { job: this.job, view: view.view }, query })
+      if (read.rows.length === 0) break
+      rows.push(...read.rows)
+    }
+    return rows
+  }
+
   /** What people say about a row now. Its place stays. */
   relabel(item: string, labels: ReadonlyMap<string, Label>) {
     const index = this.indexOf(item)
@@ -51,6 +84,23 @@ export class ResultTable {
     const page = Math.floor(index / PAGE)
     const rows = this.#pages.get(page)!.map((other) => (other === row ? { ...row, labels: said, reviewed } : other))
     this.#pages = new Map(this.#pages).set(page, rows)
+  }
+
+  /** Texts of calls in flight, in the rows that are here. */
+  hear(pieces: readonly Piece[]) {
+    const changed = new Map<number, TableRow[]>()
+    for (const piece of pieces) {
+      const index = this.indexOf(piece.item)
+      if (index < 0) continue
+      const page = Math.floor(index / PAGE)
+      const rows = changed.get(page) ?? [...this.#pages.get(page)!]
+      const row = rows[index % PAGE]!
+      const before = row.streaming?.turn === piece.turn && (row.streaming.column ?? null) === (piece.column ?? null) ? row.streaming : undefined
+      const text = added(before?.text ?? '', before?.length ?? 0, piece).slice(-MOST_STREAMED)
+      rows[index % PAGE] = { ...row, streaming: { turn: piece.turn, column: piece.column ?? null, text, length: piece.from + piece.text.length } }
+      changed.set(page, rows)
+    }
+    if (changed.size > 0) this.#pages = new Map([...this.#pages, ...changed])
   }
 
   /** Asks; `keep` leaves the page that is in sight where it is. */
