@@ -9,6 +9,7 @@
 //! - [`view`]: the public statuses, derived from states;
 //! - [`port`]: the traits that the database ([`store::Store`]) and the kinds of jobs ([`workload::Workload`]) implement.
 
+pub mod balance;
 pub mod counters;
 pub mod error;
 pub mod event;
@@ -43,6 +44,6 @@ pub use number::{aggregate, compare, gate};
 pub use port::{
     access, alert, analytics, audit, bell, dataset, hook, metric, secret, store, trace, worker_backend, workload,
 };
-pub use rule::{balance, cron, first_calls, health, limit, priority, retry, rollout, selection, why};
+pub use rule::{cron, first_calls, health, limit, priority, retry, rollout, selection, why};
 pub use syntax_error::SyntaxError;
 pub use time::{Clock, Time};

@@ -1,6 +1,5 @@
 //! Decisions as pure functions: facts in, a decision out. Nothing here reads a row or waits.
 
-pub mod balance;
 pub mod cron;
 pub mod first_calls;
 pub mod health;

@@ -39,7 +39,7 @@ fn changes_over_http_and_by_commands_are_audited() {
             entry("tester", "keys create", "done"),
             entry("ci", "POST /api/v1/jobs", "done"),
             entry("ci", "POST /api/v1/jobs/{job}/pause", "refused"),
-            entry("nobody", "GET /api/v1/jobs", "refused"),
+            entry("anonymous", "GET /api/v1/jobs", "refused"),
             entry("tester", "jobs pause", "refused"),
         ]
     );
