@@ -160,7 +160,7 @@ def experiments(server, steady, flaky, slow, denied):
         server.finish("sums-prompt")
     server.submit(MATRIX.format(small=steady, large=flaky))
     # A model with a price, so that it spends of its budget.
-    priced = experiment("math-word-problems", "many-sums", slow, concurrency=48, more="budget: { cost: 5.00 }\nmax_failed: 500\n", **question)
+    priced = experiment("math-word-problems", "many-sums", slow, concurrency=48, more="budget: { cost: 5.00 }\n", **question)
     server.submit(priced.replace("model: mock", "model: gpt-4o-mini"))
     server.submit(experiment("nightly-sums", "sums", slow, creator="jo", concurrency=4, **question))
     server.wait("nightly-sums", lambda run: run["items"]["succeeded"] > 40)
