@@ -37,7 +37,7 @@ fn main() {
     }
 }
 
-const PIECES: [&str; 14] = [
+const PIECES: [&str; 15] = [
     "raw",
     "memory",
     "sqlite_10k",

@@ -259,7 +259,7 @@ pub async fn perform(started: Started) -> Result<Exit> {
         Command::Gates(args) => Box::pin(results::gates::perform(&context.api().await?, args)).await,
         Command::Report(args) => Box::pin(results::report::perform(&context.api().await?, args)).await,
         Command::Export(args) => Box::pin(results::export::perform(&context.api().await?, args)).await,
-        Command::Jobs(jobs) => perform_on(&context.api().await?, jobs).await,
+        Command::Jobs(jobs) => Box::pin(perform_on(&context.api().await?, jobs)).await,
         Command::Ingest(command) => Box::pin(ingest::perform(context, command)).await,
         Command::Webhooks(command) => admin::webhooks::perform(&context.api().await?, command).await,
         Command::Worker(args) => Box::pin(worker::perform(cli.server.link()?, args)).await,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use windrow_analytics::{Copied, Failure};
 use windrow_model::ItemId;
-use windrow_model::record::{Job, Run};
+use windrow_model::record::Job;
 use windrow_results::{Condition, Name, Names, ResultRow, Seen, summary};
 use windrow_wire::{ColumnView, ResultView, TableRow, VariantView, ViewRequest};
 
@@ -101,12 +101,12 @@ pub async fn view(
                 baseline = Some((job.clone(), request.run));
                 copy.clone().against(copy, Some(&variant))
             }
-            Baseline::Run(other, Run { no, .. }) => {
+            Baseline::Run(other, no) => {
                 let before = match open(app, &other, Some(no)).await? {
                     Answer::Copy(before) => before,
                     Answer::Database(why) => return Ok(Answer::Database(why)),
                 };
-                baseline = Some((other, Some(no)));
+                baseline = Some((*other, Some(no)));
                 copy.against(before, None)
             }
         };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use windrow_model::SyntaxError;
 use windrow_model::label::NOTE;
-use windrow_model::record::{Job, Run};
+use windrow_model::record::Job;
 use windrow_model::suggest;
 use windrow_results::{Condition, Grid, Grouping, Kind, Name, Names, Sort};
 use windrow_wire::{BaselineName, Place, ViewRequest};
@@ -123,7 +123,8 @@ fn usual_facets(names: &Names) -> Vec<Name> {
 /// What a view is compared with.
 pub enum Baseline {
     Variant(String),
-    Run(Job, Run),
+    /// By its number.
+    Run(Box<Job>, i64),
 }
 
 /// `variant NAME`, `#RUN` of this job, or `JOB#RUN`.
@@ -159,7 +160,7 @@ pub async fn named_baseline(
         _ => lookup::run(app, actor, vs.trim()).await?,
     };
     let name = named(format!("{}#{}", other.name, run.no), "named in the request");
-    Ok((name, Baseline::Run(other, run)))
+    Ok((name, Baseline::Run(Box::new(other), run.no)))
 }
 
 /// The table of a baseline.
@@ -172,6 +173,6 @@ pub async fn baseline(
 ) -> Result<(BaselineName, Arc<Grid>, Option<String>)> {
     Ok(match named_baseline(app, actor, job, &table.names().variants, vs).await? {
         (name, Baseline::Variant(variant)) => (name, table.clone(), Some(variant)),
-        (name, Baseline::Run(other, run)) => (name, load::current(app, &other, Some(run.no)).await?, None),
+        (name, Baseline::Run(other, no)) => (name, load::current(app, &other, Some(no)).await?, None),
     })
 }
