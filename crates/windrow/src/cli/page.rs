@@ -22,23 +22,25 @@ fn commands(parent: &Command, path: &str, level: usize, page: &mut String) {
     for command in parent.get_subcommands().filter(|command| !command.is_hide_set()) {
         let path = format!("{path} {}", command.get_name());
         *page += &format!("\n{} `{path}`\n\n{}\n", "#".repeat(level), about(command));
-        if command.get_subcommands().next().is_some() {
-            commands(command, &path, level + 1, page);
-            continue;
+        if command.get_subcommands().next().is_none() || !command.is_subcommand_required_set() {
+            options(command, &path, page);
         }
-        let usage = command.clone().render_usage().to_string();
-        *page += &format!("\n```\n{}\n```\n", usage.trim_start_matches("Usage: "));
-        let shown: Vec<&Arg> =
-            command.get_arguments().filter(|arg| !arg.is_hide_set() && arg.get_id() != "help").collect();
-        if !shown.is_empty() {
-            *page += "\n| | |\n|---|---|\n";
-        }
-        shown.iter().for_each(|arg| *page += &format!("| {} | {} |\n", name(arg), text(arg)));
-        let examples: String =
-            examples::of(path.trim_start_matches("windrow ")).iter().map(|line| format!("{line}\n")).collect();
-        if !examples.is_empty() {
-            *page += &format!("\n```sh\n{examples}```\n");
-        }
+        commands(command, &path, level + 1, page);
+    }
+}
+
+fn options(command: &Command, path: &str, page: &mut String) {
+    let usage = command.clone().render_usage().to_string();
+    *page += &format!("\n```\n{}\n```\n", usage.trim_start_matches("Usage: "));
+    let shown: Vec<&Arg> = command.get_arguments().filter(|arg| !arg.is_hide_set() && arg.get_id() != "help").collect();
+    if !shown.is_empty() {
+        *page += "\n| | |\n|---|---|\n";
+    }
+    shown.iter().for_each(|arg| *page += &format!("| {} | {} |\n", name(arg), text(arg)));
+    let examples: String =
+        examples::of(path.trim_start_matches("windrow ")).iter().map(|line| format!("{line}\n")).collect();
+    if !examples.is_empty() {
+        *page += &format!("\n```sh\n{examples}```\n");
     }
 }
 
