@@ -26,5 +26,5 @@ pub mod trends;
 pub use address::Address;
 pub use client::{Client, Failure};
 pub use meters::METRICS;
-pub use question::Copied;
+pub use question::{Copied, Trial};
 pub use relay::{Parts, Relay};

@@ -7,6 +7,7 @@ use windrow_model::record::Step;
 use windrow_model::state::StepState;
 
 use super::handler::{PastCall, Way};
+use super::target::Target;
 
 pub const VALIDATE: &str = "validate";
 pub const CAPTURE: &str = "capture";
@@ -19,6 +20,8 @@ pub const CONFLICT: &str = "conflict";
 pub struct ChangeRecord {
     /// The hash of the definition that it belongs to; earlier versions did not record it.
     pub definition: Option<String>,
+    /// As its list had it then: what is taken back is what was changed. Earlier versions did not record it.
+    pub target: Option<Target>,
     pub before: Value,
     pub after: Value,
     pub refined: bool,
@@ -104,6 +107,7 @@ pub fn change_records(history: &[Step]) -> Vec<ChangeRecord> {
             (CAPTURE, _) if done => {
                 let mut output = output();
                 let definition = output["definition"].as_str().map(str::to_owned);
+                let target = serde_json::from_value(output["target"].take()).ok();
                 let (before, after) = (output["before"].take(), output["after"].take());
                 // Nothing came of a change that was captured and never begun.
                 while change_records.last().is_some_and(ChangeRecord::is_void) {
@@ -111,9 +115,12 @@ pub fn change_records(history: &[Step]) -> Vec<ChangeRecord> {
                 }
                 match change_records.last_mut() {
                     Some(change) if change.goes_on(definition.as_deref()) => {
-                        (change.before, change.refined) = (before, true);
+                        (change.target, change.before, change.refined) = (target, before, true);
                     }
-                    _ => change_records.push(ChangeRecord { definition, before, after, ..ChangeRecord::default() }),
+                    _ => {
+                        let change = ChangeRecord { definition, target, before, after, ..ChangeRecord::default() };
+                        change_records.push(change);
+                    }
                 }
             }
             ("apply", Some(change)) if leaves_a_mark(step) => {

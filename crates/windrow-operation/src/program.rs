@@ -143,7 +143,7 @@ impl Operation {
 
     async fn capture(&self, journal: &dyn Journal, target: &Target, change: &ChangeRecord) -> Result<(), Failure> {
         let ChangeRecord { before, after, .. } = change;
-        let captured = json!({ "before": before, "after": after, "definition": self.definition });
+        let captured = json!({ "target": target, "before": before, "after": after, "definition": self.definition });
         self.note(journal, target, change_record::CAPTURE, captured).await
     }
 
@@ -186,6 +186,8 @@ impl Operation {
         let Some(mut change) = self.opened(last).await? else {
             return Ok(Done { skipped: true, ..Done::default() });
         };
+        let recorded = change.target.take();
+        let target = recorded.as_ref().unwrap_or(target);
         if let Some(why) = self.irreversible {
             return Err(invalid_request(format!("{why}, so it cannot be rolled back")).into());
         }

@@ -34,6 +34,9 @@ pub(super) struct Columns {
     pub from: String,
 }
 
+/// The row of the dataset and the variant.
+pub(super) const PLACE: &str = "row_key, isNull(variant), ifNull(variant, '')";
+
 /// As [`Verdict`]s are shown: the worst first.
 const WORST_FIRST: [Verdict; 4] = [Verdict::Fail, Verdict::Error, Verdict::Pass, Verdict::Skipped];
 
@@ -144,9 +147,8 @@ impl Columns {
 
     /// Trials of its row and variant have different outcomes.
     pub fn flaky(&self) -> String {
-        let place = "row_key, isNull(variant), ifNull(variant, '')";
         format!(
-            "({place}) IN (SELECT {place} FROM {} WHERE outcome IN ('pass', 'fail', 'error') GROUP BY {place} \
+            "({PLACE}) IN (SELECT {PLACE} FROM {} WHERE outcome IN ('pass', 'fail', 'error') GROUP BY {PLACE} \
              HAVING uniqExact(outcome) > 1)",
             self.table
         )
@@ -301,7 +303,7 @@ mod tests {
 
     #[test]
     fn patterns_mean_the_same_without_flags() {
-        assert_eq!(plain("^a.b$"), "(?m:^)a[\\x{0}-\u{9}\u{b}-\u{10ffff}]b(?m:$)");
+        assert_eq!(plain("^a.b$"), "(?:(?m:^)a[\\x{0}-\u{9}\u{b}-\u{10ffff}]b(?m:$))");
         assert!(plain("(?i)ß").contains('ẞ') && !plain(r"\d").contains('d'));
         assert_eq!(plain(r"\bword\b"), "(?unknown)");
     }

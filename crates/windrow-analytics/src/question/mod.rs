@@ -125,6 +125,37 @@ impl Copied {
         let sql = format!("SELECT item_id FROM {from} WHERE item_id IN ({}) AND {flaky}", list(items));
         Ok(self.client.integers(&sql).await?.into_iter().map(ItemId).collect())
     }
+
+    /// All trials of the row and variant of each, in order, where there are several.
+    pub async fn trials(&self, items: &[ItemId]) -> Result<BTreeMap<ItemId, Vec<Trial>>, Failure> {
+        let (place, table) = (expression::PLACE, &self.columns.table);
+        let sql = format!(
+            "SELECT concat(row_key, ' ', ifNull(concat('=', toString(variant)), '')) AS of_row, trial, \
+             item_id AS item, toString(outcome) AS outcome FROM {table} WHERE ({place}) IN \
+             (SELECT {place} FROM {table} WHERE item_id IN ({})) ORDER BY trial, item",
+            list(items)
+        );
+        let mut by_row: BTreeMap<String, Vec<Trial>> = BTreeMap::new();
+        for trial in self.client.rows::<Trial>(&sql).await? {
+            by_row.entry(trial.of_row.clone()).or_default().push(trial);
+        }
+        let several = by_row.into_values().filter(|trials| trials.len() > 1);
+        Ok(several.flat_map(|all| all.clone().into_iter().map(move |one| (ItemId(one.item), all.clone()))).collect())
+    }
+
+    /// What it is compared with.
+    pub fn baseline(&self) -> Option<&Copied> {
+        self.baseline.as_deref()
+    }
+}
+
+/// One trial of a row.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Trial {
+    of_row: String,
+    pub trial: i64,
+    pub item: i64,
+    pub outcome: String,
 }
 
 fn list(items: &[ItemId]) -> String {

@@ -41,7 +41,8 @@ fn table_of_width(headings: &[&str], rows: Vec<Vec<String>>, width: Option<usize
             let cell = text::line(cell, *width);
             let space = " ".repeat(width.saturating_sub(cell.width()));
             let painted = match headings[i] {
-                _ if header && !cell.is_empty() => style::dim(&cell),
+                _ if cell.is_empty() => cell,
+                _ if header => style::dim(&cell),
                 "STATUS" | "STATE" | "RESULT" | "VERDICT" | "OUTCOME" => style::status(&cell),
                 // A remark without a heading.
                 "ID" | "" => style::dim(&cell),

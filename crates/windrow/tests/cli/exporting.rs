@@ -52,7 +52,7 @@ fn jsonl_and_csv_have_every_row_with_full_texts() {
     assert_eq!(csv, format!("row,field.answer,score.exact,field.tags\n{expected}"));
 
     let said = place.windrow(&["export", "counted#1", "-o", "all.csv"]).ended_with(0).stderr;
-    assert!(said.starts_with("Exported 250 rows, 28 columns to all.csv ("), "{said}");
+    assert!(said.starts_with("Exported 250 rows, 29 columns to all.csv ("), "{said}");
     let wrong = place.windrow(&["export", "counted", "--where", "score.exacct = 1"]).ended_with(2).stderr;
     assert!(wrong.contains("did you mean `score.exact`?"), "{wrong}");
     assert!(!place.path("x.csv.unfinished").exists());

@@ -147,14 +147,14 @@ fn rows_that_differ_from_the_records_are_found_and_rebuilt() {
         (&2_200.into(), &true.into(), &0.into())
     );
     let database = Connection::open(place.database()).unwrap();
-    database.execute("UPDATE items SET latency_ms = latency_ms + 1000", ()).unwrap();
+    database.execute("UPDATE items SET latency_ms = coalesce(latency_ms, 0) + 1000", ()).unwrap();
     let found = doctor();
     assert_eq!((&found["grade"], &found["remedy"]), (&"failure".into(), &"windrow results rebuild large".into()));
     let said = place.windrow(&["results", "rebuild", "large"]).ended_with(0).stdout;
     assert!(said.contains("2,200 rows differed from the records:") && said.contains(": latency_ms"), "{said}");
     assert_eq!(doctor()["grade"], "ok");
     // A person who asks is never shown such rows: a sample is compared when the file is opened.
-    database.execute("UPDATE items SET latency_ms = latency_ms + 1000", ()).unwrap();
+    database.execute("UPDATE items SET latency_ms = coalesce(latency_ms, 0) + 1000", ()).unwrap();
     assert_eq!(results(&place, &["--where", "latency_ms >= 2000"])["total"], 2_200);
     // A counter that is not that of the rows is said, too; over HTTP as here.
     let failed = code(windrow_model::state::ItemState::Failed);

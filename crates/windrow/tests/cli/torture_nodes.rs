@@ -6,7 +6,7 @@ use std::process::Command;
 
 const FAULTS: [&str; 4] = ["--items", "1200", "--faults", "10"];
 /// The limit is generous, because other tests run at the same time. `make torture` allows 3 s.
-const FREEZES: [&str; 8] = ["--items", "1500", "--faults", "3", "--only", "freeze", "--silent", "10"];
+const FREEZES: [&str; 8] = ["--items", "4000", "--faults", "3", "--only", "freeze", "--silent", "10"];
 const CANCELS: [&str; 6] = ["--items", "600", "--faults", "5", "--only", "cancel_query"];
 
 fn torture(store: &str, dose: &[&str]) {

@@ -67,9 +67,11 @@ def last_change(item):
     for step in worker.GetHistory(pb.GetHistoryRequest(lease=item.lease)).steps:
         output = json.loads(step.output_json or "null")
         if step.kind == "capture" and output["definition"] == item.definition:
-            found = {"before": output["before"], "touched": False}
+            found = {"before": output["before"], "touched": False, "reached": False}
         elif step.kind == "apply" and found:
             found["touched"] = True
+        elif step.kind == "verify" and found:
+            found["reached"] = True
         elif step.kind == "restore":
             found = None
     return found if found and found["touched"] else None
@@ -87,9 +89,10 @@ def execute(item):
         attempt.record("restore", look(zone))
         return attempt.end("succeeded")
     before = look(zone)
-    if before == value and change_made is None:
+    unfinished = change_made and not change_made["reached"]
+    if before == value and not unfinished:
         return attempt.end("skipped")
-    before = change_made["before"] if change_made else before
+    before = change_made["before"] if unfinished else before
     attempt.record("capture", {"before": before, "after": value, "definition": item.definition})
     attempt.call("apply", "write", lambda: change(zone, value))
     attempt.record("verify", look(zone))

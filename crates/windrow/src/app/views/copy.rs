@@ -4,11 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use windrow_analytics::{Copied, Failure};
+use windrow_analytics::{Copied, Failure, Trial};
 use windrow_model::ItemId;
 use windrow_model::record::Job;
 use windrow_results::{Condition, Name, Names, ResultRow, Seen, summary};
-use windrow_wire::{ColumnView, ResultView, TableRow, VariantView, ViewRequest};
+use windrow_wire::{ColumnView, ResultView, TableRow, TrialOutcome, VariantView, ViewRequest};
 
 use crate::app::actor::Actor;
 use crate::app::views::question::{self, Baseline, Question};
@@ -187,12 +187,32 @@ impl Snapshot {
             Some((job, run)) => read(app, job, *run, pairs.values().copied().collect()).await?,
             None => BTreeMap::new(),
         };
+        let trials = self.copy.trials(items).await.map_err(gone)?;
+        let earlier: Vec<ItemId> = pairs.values().copied().collect();
+        let trials_before = match self.copy.baseline() {
+            Some(baseline) => baseline.trials(&earlier).await.map_err(gone)?,
+            None => BTreeMap::new(),
+        };
         let row = |item: &ItemId| {
             let baseline = pairs.get(item).and_then(|before_item| before.get(before_item));
-            Some(TableRow::of(&Seen { row: rows.get(item)?, baseline }))
+            let mut shown = TableRow::of(&Seen { row: rows.get(item)?, baseline });
+            shown.trials = outcomes(trials.get(item));
+            if let (Some(before), Some(row)) = (&mut shown.baseline, baseline) {
+                before.trials = outcomes(trials_before.get(&row.item));
+            }
+            Some(shown)
         };
         Ok(items.iter().filter_map(row).collect())
     }
+}
+
+fn outcomes(trials: Option<&Vec<Trial>>) -> Vec<TrialOutcome> {
+    let outcome = |Trial { trial, item, outcome, .. }: &Trial| TrialOutcome {
+        trial: *trial,
+        item: item.to_string(),
+        outcome: outcome.clone(),
+    };
+    trials.into_iter().flatten().map(outcome).collect()
 }
 
 async fn read(app: &App, job: &Job, run: Option<i64>, mut items: Vec<ItemId>) -> Result<BTreeMap<ItemId, ResultRow>> {

@@ -231,7 +231,7 @@ fn named(path: &Path) -> Option<(JobId, Option<i64>, PathBuf)> {
         Some((job, run)) => (job, Some(run.parse().ok()?)),
         None => (name, None),
     };
-    Some((JobId(job.parse().ok()?), run, path.to_owned()))
+    Some((job.parse().ok()?, run, path.to_owned()))
 }
 
 /// The oldest first.
