@@ -257,7 +257,8 @@ fn paired(rows: &[Seen<'_>]) -> BTreeMap<String, Paired> {
                 let (evaluator, verdict, value) = (score.name.as_str(), score.verdict, score.value);
                 let turn = score.turn;
                 let (item, ordinal) = (row.item, row.ordinal);
-                let (row, variant) = (row.key, row.variant.as_deref());
+                // The rows are paired already, whatever their variants.
+                let (row, variant) = (row.key, None);
                 findings.push((Finding { evaluator, row, side, item, variant, ordinal, verdict, value }, turn));
             }
         }

@@ -83,7 +83,10 @@ mod tests {
         let source = include_str!("store/mod.rs");
         let verbs = |from: &'static str| source.split(from).skip(1).filter_map(|rest| rest.split('"').next());
         let written: Vec<&str> =
-            ["self.write(\"", "self.write_and_tell(\"", "self.write_hot(\""].into_iter().flat_map(verbs).collect();
+            ["self.write(\"", "self.write_new_items(\"", "self.write_and_tell(\"", "self.write_hot(\""]
+                .into_iter()
+                .flat_map(verbs)
+                .collect();
         let of = |whom: &str| {
             let mut found: Vec<&str> = written.iter().copied().filter(|verb| whose(verb) == whom).collect();
             found.sort_unstable();

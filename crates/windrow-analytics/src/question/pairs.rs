@@ -48,7 +48,6 @@ struct Found {
     key: String,
     side: u8,
     item: i64,
-    variant: Option<String>,
     verdict: Verdict,
     value: Option<f64>,
 }
@@ -88,18 +87,18 @@ impl Copied {
         let from = &self.columns.from;
         let rows = format!("SELECT *, {key} AS g FROM {from} WHERE {holds} AND NOT ({UNPAIRED})");
         let own = format!(
-            "SELECT g, row_key, item_id AS item, variant AS of_variant, \
+            "SELECT g, row_key, item_id AS item, \
              arrayJoin(arrayZip(scores.name, scores.verdict, scores.value, scores.turn)) AS f FROM ({rows})"
         );
         // Several rows may be compared with the same one, which counts once.
         let before = format!(
-            "SELECT g, row_key, before_item AS item, before_variant AS of_variant, \
+            "SELECT g, row_key, before_item AS item, \
              arrayJoin(arrayZip(before_names, before_verdicts, before_values, before_turns)) AS f FROM \
-             (SELECT g, row_key, before_item, before_variant, before_names, before_verdicts, before_values, \
+             (SELECT g, row_key, before_item, before_names, before_verdicts, before_values, \
              before_turns FROM ({rows}) LIMIT 1 BY g, before_item)"
         );
         let sql = format!(
-            "SELECT g, toString(f.1) AS name, row_key AS key, side, item, of_variant AS variant, f.2 AS verdict, \
+            "SELECT g, toString(f.1) AS name, row_key AS key, side, item, f.2 AS verdict, \
              f.3 AS value FROM (SELECT *, 0 AS side FROM ({before}) UNION ALL SELECT *, 1 AS side FROM ({own})) \
              WHERE verdict IN ('pass', 'fail') ORDER BY g, name, key, side, item, f.4"
         );
@@ -159,7 +158,8 @@ fn differences(findings: &[Found]) -> BTreeMap<String, Difference> {
             row: ContentKey(rows.to_be_bytes()),
             side: if finding.side == 0 { Side::Before } else { Side::After },
             item: ItemId(finding.item),
-            variant: finding.variant.as_deref(),
+            // The rows are paired already, whatever their variants.
+            variant: None,
             ordinal: 0,
             verdict: finding.verdict,
             value: finding.value,

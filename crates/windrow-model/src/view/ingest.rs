@@ -326,14 +326,14 @@ mod tests {
         }
         // Cancelled before it began, or before its slices were made; what begins before all slices are made.
         let expected = [
-            "ing_plan DRAFT → COMPLETED",
-            "ing_plan DRAFT → FAILED",
             "ing_plan SLICING → COMPLETED",
             "ing_plan_slice DISPATCHED → CANCELLED",
             "ing_plan_slice PENDING → CANCELLED",
             "ing_plan_slice PENDING → EXECUTING",
             "ing_task QUEUED → CANCELLED",
             "ing_task_run PLANNED → CANCELLED",
+            "ing_task_run PLANNED → FAILED",
+            "ing_task_run PLANNED → SUCCEEDED",
         ];
         assert_eq!(jumps.0.iter().map(String::as_str).collect::<Vec<_>>(), expected);
     }

@@ -338,7 +338,7 @@ async fn a_rollback_restores_the_preimage_unless_somebody_else_changed_the_targe
     assert_eq!((undone.is_ok(), value, story.as_str()), (true, 1, "undo 1, done, restore"));
     let (conflict, value, story) = attempt(7, &[], applied(), true).await;
     assert!(conflict.unwrap_err().to_string().contains("--force"));
-    assert_eq!((value, story.as_str()), (7, ""));
+    assert_eq!((value, story.as_str()), (7, "conflict"));
     let (nothing, _, _) = attempt(1, &[], vec![capture(1, 1, 2)], true).await;
     assert!(nothing.unwrap().skipped, "nothing was called");
 }

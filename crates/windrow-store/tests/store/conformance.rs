@@ -793,7 +793,7 @@ async fn retention_keeps_scheduled_and_pinned_jobs(store: &dyn Store) {
 /// E19: what people say is kept as a history, a repetition adds nothing, and labels go with their job.
 async fn the_newest_changes_of_rows_stay_in_the_log(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1)]).await;
-    planned(store, "b", vec![new_item(2)]).await;
+    planned_as(store, submission(200, "b"), vec![new_item(2)]).await;
     finish_all(store, ticket, Outcome::Succeeded).await;
     let job = store.find_job("w", "a").await.unwrap().unwrap().id;
     let item = store.items(ItemFilter { job, run: None, state: None, after: None, limit: 9 }).await.unwrap()[0].id;

@@ -18,7 +18,7 @@ fn offered(browser: &mut Browser, file: &str) -> Vec<String> {
     let last = file.lines().last().unwrap().trim();
     browser.wait_for("the file", &format!("{EDITOR}.querySelector('.cm-content').innerText.includes({})", json!(last)));
     browser.press_key("Ctrl+ ");
-    browser.wait_for("what can follow", &format!("{OFFERED}.length > 0"));
+    browser.wait_for(&format!("what can follow {file:?}"), &format!("{OFFERED}.length > 0"));
     serde_json::from_value(browser.evaluate(OFFERED)).unwrap()
 }
 

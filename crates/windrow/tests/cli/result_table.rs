@@ -64,7 +64,7 @@ fn results_are_filtered_sorted_grouped_and_paged() {
         "\nOUTCOME  ROWS\n",
         "\npass        9  ████████████████████████\n",
         "\nfail        3  ████████\n",
-        "\n10.9 to 12     2  ",
+        "\n10.9 to 12      2  ",
     ] {
         assert!(said.contains(part), "no {part:?} in {said}");
     }

@@ -96,16 +96,8 @@ fn usual_columns(names: &Names) -> Vec<Name> {
 }
 
 fn usual_facets(names: &Names) -> Vec<Name> {
-    let mut facets = vec![
-        Name::Outcome,
-        Name::Error,
-        Name::Flaky,
-        Name::Removed,
-        Name::Tries,
-        Name::Reviewed,
-        Name::LatencyMs,
-        Name::Cost,
-    ];
+    let mut facets =
+        vec![Name::Outcome, Name::Error, Name::Flaky, Name::Tries, Name::Reviewed, Name::LatencyMs, Name::Cost];
     if !names.variants.is_empty() {
         facets.push(Name::Variant);
     }
