@@ -125,8 +125,8 @@ fn component(
     };
     let Some((name, read)) = kinds.iter().find(|(name, _)| name == one) else {
         let help = match nearest(one, names.iter().copied()) {
-            Some(meant) => format!("did you mean `{meant}`? Known: {list}"),
-            None => format!("known: {list}"),
+            Some(meant) => format!("did you mean `{meant}`? Known kinds: {list}"),
+            None => format!("known kinds: {list}"),
         };
         problems.add(section.span_of(one), format!("unknown {} `{one}`", section.path), help);
         return None;

@@ -25,10 +25,10 @@ pub fn read(mut section: Section, folder: &Path, problems: &mut Problems) -> Opt
     };
     let Some(kind) = KINDS.iter().find(|kind| kind.name == name) else {
         let help = match nearest(name, KINDS.iter().map(|kind| kind.name)) {
-            Some(meant) => format!("did you mean `{meant}`? Known: {list}"),
-            None => format!("known: {list}"),
+            Some(meant) => format!("did you mean `{meant}`? Known actions: {list}"),
+            None => format!("known actions: {list}"),
         };
-        problems.add(span, format!("unknown action {name:?}"), help);
+        problems.add(section.span_of(name), format!("unknown action {name:?}"), help);
         return None;
     };
     let config = (kind.read)(section.take(name)?, folder, problems)?;
